@@ -1,0 +1,233 @@
+//! Collecting rows into a table, with a policy for missing cells.
+
+use super::error::{InputError, at, at_column, count};
+use super::{Missing, Table};
+
+/// Rows on their way into a table. A missing cell is NaN until its row is complete.
+pub(super) struct Collector {
+    pub(super) notes: Vec<String>,
+    source: String,
+    /// What positions count: lines of text, or rows.
+    unit: &'static str,
+    names: Vec<String>,
+    label_name: Option<String>,
+    policy: Missing,
+    rows: Vec<f64>,
+    labels: Vec<String>,
+    row_numbers: Vec<u64>,
+    missing: Tally,
+}
+
+#[derive(Default)]
+struct Tally {
+    cells: u64,
+    rows: u64,
+    labels: u64,
+    first: Vec<(u64, usize)>,
+}
+
+const REMEDY: &str = "--missing mean fills in column means, --missing drop leaves such rows out, \
+                      --missing zero fills in 0";
+/// How many missing cells a message points at.
+const POINTED_AT: usize = 3;
+
+impl Collector {
+    pub(super) fn new(
+        source: &str,
+        unit: &'static str,
+        names: Vec<String>,
+        label_name: Option<String>,
+        policy: Missing,
+    ) -> Self {
+        Self {
+            notes: Vec::new(),
+            source: source.to_owned(),
+            unit,
+            names,
+            label_name,
+            policy,
+            rows: Vec::new(),
+            labels: Vec::new(),
+            row_numbers: Vec::new(),
+            missing: Tally::default(),
+        }
+    }
+
+    /// Makes room for rows whose number is known, and known to be honest.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.rows.reserve(rows.saturating_mul(self.names.len()));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.row_numbers.is_empty()
+    }
+
+    /// Adds the next cell of the row; NaN if it is missing.
+    pub(super) fn push(&mut self, cell: f64) {
+        self.rows.push(cell);
+    }
+
+    /// Ends a row: the `number`-th of the file, at line or row `position`, with its label, if the
+    /// file has labels and this one is not missing.
+    pub(super) fn end_row(
+        &mut self,
+        number: u64,
+        position: u64,
+        label: Option<String>,
+    ) -> Result<(), InputError> {
+        let start = self.rows.len() - self.names.len();
+        if self.rows[start..].iter().any(|cell| cell.is_nan()) {
+            self.meet_missing(start, position);
+        }
+        if self.rows.len() == start {
+            return Ok(());
+        }
+        match (label, &self.label_name) {
+            (Some(label), _) => self.labels.push(label),
+            (None, Some(_)) if self.policy == Missing::Drop => {
+                self.missing.labels += 1;
+                self.rows.truncate(start);
+                return Ok(());
+            }
+            (None, Some(name)) => return Err(self.missing_label(position, name)),
+            (None, None) => {}
+        }
+        self.row_numbers.push(number);
+        Ok(())
+    }
+
+    fn meet_missing(&mut self, start: usize, position: u64) {
+        self.missing.rows += 1;
+        for j in 0..self.names.len() {
+            if self.rows[start + j].is_nan() {
+                self.missing.cells += 1;
+                if self.missing.first.len() < POINTED_AT {
+                    self.missing.first.push((position, j));
+                }
+                if self.policy == Missing::Zero {
+                    self.rows[start + j] = 0.0;
+                }
+            }
+        }
+        if self.policy == Missing::Drop {
+            self.rows.truncate(start);
+        }
+    }
+
+    /// The table, with the missing cells dealt with.
+    pub(super) fn finish(mut self) -> Result<Table, InputError> {
+        self.deal_with_missing()?;
+        if self.row_numbers.is_empty() {
+            return Err(self.no_rows());
+        }
+        Ok(Table {
+            source: self.source,
+            n: self.row_numbers.len(),
+            names: self.names,
+            rows: self.rows,
+            labels: self.label_name.map(|_| self.labels),
+            row_numbers: self.row_numbers,
+            notes: self.notes,
+        })
+    }
+
+    fn deal_with_missing(&mut self) -> Result<(), InputError> {
+        let Tally {
+            cells,
+            rows,
+            labels,
+            ..
+        } = self.missing;
+        if labels > 0 {
+            self.notes
+                .push(format!("{} dropped: missing label", count(labels, "row")));
+        }
+        if cells == 0 {
+            return Ok(());
+        }
+        let seen = count(cells, "missing cell");
+        match self.policy {
+            Missing::Refuse => return Err(self.refused()),
+            Missing::Drop => {
+                self.notes
+                    .push(format!("{} dropped: missing cells", count(rows, "row")));
+            }
+            Missing::Zero => self.notes.push(format!("{seen} replaced by 0")),
+            Missing::Mean => {
+                self.fill_means()?;
+                self.notes.push(format!("{seen} replaced by column means"));
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_means(&mut self) -> Result<(), InputError> {
+        let d = self.names.len();
+        for j in 0..d {
+            let column = self.rows.iter().skip(j).step_by(d);
+            let present = column.clone().filter(|cell| !cell.is_nan());
+            let number = present.clone().count();
+            if number == column.len() {
+                continue;
+            }
+            if number == 0 {
+                let message = format!("column '{}' has no value in any row", self.names[j]);
+                return Err(InputError::new(&self.source, message).hint(format!(
+                    "leave it out with --ignore {}",
+                    super::error::shell(&self.names[j])
+                )));
+            }
+            // Dividing first keeps the sum of large numbers finite.
+            let sum: f64 = present.clone().sum();
+            let mean = if sum.is_finite() {
+                sum / number as f64
+            } else {
+                present.map(|cell| cell / number as f64).sum()
+            };
+            let cells = self.rows.iter_mut().skip(j).step_by(d);
+            cells
+                .filter(|cell| cell.is_nan())
+                .for_each(|cell| *cell = mean);
+        }
+        Ok(())
+    }
+
+    fn refused(&self) -> InputError {
+        let places = self.missing.first.iter();
+        let places = places
+            .map(|&(position, j)| format!("{} {position}, column '{}'", self.unit, self.names[j]));
+        let places: Vec<String> = places.collect();
+        let more = if self.missing.cells > POINTED_AT as u64 {
+            "; …"
+        } else {
+            ""
+        };
+        let message = format!(
+            "{} in {}: {}{more}",
+            count(self.missing.cells, "missing cell"),
+            count(self.missing.rows, "row"),
+            places.join("; ")
+        );
+        InputError::new(&self.source, message).hint(REMEDY)
+    }
+
+    fn missing_label(&self, position: u64, name: &str) -> InputError {
+        let place = match self.unit {
+            "line" if name.is_empty() => at(&self.source, self.unit, position),
+            unit => at_column(&self.source, unit, position, name),
+        };
+        InputError::new(place, "the label is missing")
+            .hint("--missing drop leaves rows without a label out")
+    }
+
+    fn no_rows(&self) -> InputError {
+        let dropped = self.missing.rows + self.missing.labels;
+        if dropped == 0 {
+            InputError::new(&self.source, "the file has no rows")
+        } else {
+            let message = format!("no rows are left: all {dropped} have missing cells");
+            InputError::new(&self.source, message)
+                .hint("leave the emptiest columns out with --ignore, or choose --missing mean")
+        }
+    }
+}

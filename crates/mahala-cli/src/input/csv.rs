@@ -1,0 +1,137 @@
+//! Tables of text: CSV, TSV and their relatives.
+
+use super::cell::{Cell, is_missing, parse_cell};
+use super::collect::Collector;
+use super::columns::{Columns, Plan, plan};
+use super::decimal::DecimalMarks;
+use super::error::{InputError, at_column, excerpt, shell};
+use super::source::Source;
+use super::text::TextTable;
+use super::{ReadOptions, Records, Table};
+
+/// Reads a table of numbers.
+pub(super) fn read(
+    source: Source,
+    delimiter: Option<u8>,
+    options: &ReadOptions,
+) -> Result<Table, InputError> {
+    let mut text = TextTable::open(source, delimiter, options)?;
+    let name = text.records.source.clone();
+    let columns = match text.names.take() {
+        Some(names) => Columns::named(names),
+        None => Columns::numbered(text.width),
+    };
+    let plan = plan(&name, &columns, options)?;
+    let mut marks = DecimalMarks::new(plan.features.len(), text.delimiter);
+    let label_name = plan.label_name.clone();
+    let mut rows = Collector::new(
+        &name,
+        "line",
+        plan.names.clone(),
+        label_name,
+        options.missing,
+    );
+    let mut number = 0;
+    while text.advance()? {
+        number += 1;
+        read_row(&text, &plan, &mut marks, &mut rows, options)?;
+        let label = plan.label.filter(|&j| !is_missing(text.records.cell(j)));
+        let label = label.map(|j| text.records.text(j));
+        rows.end_row(number, text.records.line(), label)?;
+    }
+    if number == 0 {
+        return Err(header_only(&name));
+    }
+    rows.notes = text.notes;
+    rows.notes.extend(marks.check(&name, &plan.names)?);
+    rows.finish()
+}
+
+/// Reads a small table as text.
+pub(super) fn read_records(
+    source: Source,
+    delimiter: Option<u8>,
+    options: &ReadOptions,
+) -> Result<Records, InputError> {
+    let mut text = TextTable::open(source, delimiter, options)?;
+    let mut rows = Vec::new();
+    while text.advance()? {
+        let cells = (0..text.width).map(|j| text.records.text(j));
+        rows.push((text.records.line(), cells.collect()));
+    }
+    let source = text.records.source;
+    if rows.is_empty() {
+        return Err(header_only(&source));
+    }
+    Ok(Records {
+        source,
+        names: text.names,
+        rows,
+    })
+}
+
+fn read_row(
+    text: &TextTable,
+    plan: &Plan,
+    marks: &mut DecimalMarks,
+    rows: &mut Collector,
+    options: &ReadOptions,
+) -> Result<(), InputError> {
+    let line = text.records.line();
+    for (slot, &column) in plan.features.iter().enumerate() {
+        let cell = text.records.cell(column);
+        let value = match parse_cell(cell) {
+            Cell::Number(value) => {
+                marks.plain(slot, line, cell);
+                value
+            }
+            Cell::Comma(value) => {
+                marks.comma(slot, line, cell);
+                value
+            }
+            Cell::Missing => f64::NAN,
+            bad => {
+                let place = at_column(&text.records.source, "line", line, &plan.names[slot]);
+                let error = refuse(bad, place, cell);
+                return Err(match bad {
+                    Cell::Text => error.hint(remedy(&plan.names[slot], rows.is_empty(), options)),
+                    _ => error,
+                });
+            }
+        };
+        rows.push(value);
+    }
+    Ok(())
+}
+
+fn refuse(bad: Cell, place: String, cell: &[u8]) -> InputError {
+    let cell = excerpt(cell);
+    match bad {
+        Cell::Infinite => InputError::new(place, format!("{cell} is not a finite number"))
+            .hint("correct the cell, or leave it empty and choose --missing mean, drop or zero"),
+        Cell::Thousands => {
+            InputError::new(place, format!("{cell} seems to have thousands separators"))
+                .hint("write the numbers with a decimal point and without thousands separators")
+        }
+        _ => InputError::new(place, format!("{cell} is not a number")),
+    }
+}
+
+/// What to do about text: a column that begins with text is probably text altogether.
+fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
+    let name = shell(name);
+    if options.features.is_some() {
+        "the model needs numbers in this column".to_owned()
+    } else if !first_row {
+        format!("correct the cell, or leave the column out with --ignore {name}")
+    } else if options.label.is_none() {
+        format!("leave the column out with --ignore {name}, or, if it is the label, --label {name}")
+    } else {
+        format!("leave the column out with --ignore {name}")
+    }
+}
+
+fn header_only(name: &str) -> InputError {
+    InputError::new(name, "the file has a header but no rows")
+        .hint("if the first line is data: --header no")
+}

@@ -1,0 +1,120 @@
+//! What went wrong while a file was read, where, and what to do about it.
+
+use std::fmt;
+use std::io;
+
+/// A failure to read a table: the place, what was wrong there and, where there is one, the remedy.
+///
+/// It is displayed as `place: message`, with the remedy on a second line that starts with `hint: `.
+#[derive(Debug)]
+pub(crate) struct InputError {
+    place: String,
+    message: String,
+    hint: Option<String>,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)?;
+        match &self.hint {
+            Some(hint) => write!(f, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl InputError {
+    pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A failure of the operating system or of the decompressor, in words.
+    pub(super) fn read(source: &str, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Self::new(source, "there is no such file"),
+            io::ErrorKind::PermissionDenied => Self::new(source, "permission to read is denied"),
+            io::ErrorKind::UnexpectedEof => Self::new(source, "the compressed data end too early")
+                .hint("the file is truncated; copy or download it again"),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                Self::new(source, format!("the gzip data are damaged ({error})"))
+                    .hint("copy or download the file again")
+            }
+            _ => Self::new(source, format!("cannot be read: {error}")),
+        }
+    }
+}
+
+/// `iris.csv, line 52`
+pub(super) fn at(source: &str, unit: &str, position: u64) -> String {
+    format!("{source}, {unit} {position}")
+}
+
+/// `iris.csv, line 52, column 'petal length'`
+pub(super) fn at_column(source: &str, unit: &str, position: u64, column: &str) -> String {
+    format!("{source}, {unit} {position}, column '{column}'")
+}
+
+/// The text of a cell or line, in quotes, short enough for one line of a terminal.
+pub(super) fn excerpt(bytes: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let head = &bytes[..bytes.len().min(4 * (LONGEST + 1))];
+    let text = String::from_utf8_lossy(head);
+    let short: String = text.chars().take(LONGEST).collect();
+    let dots = if text.chars().nth(LONGEST).is_some() {
+        "…"
+    } else {
+        ""
+    };
+    // `escape_debug` would also escape quotes and accents; only control characters hurt a terminal.
+    let clean: String = short
+        .chars()
+        .flat_map(|c| {
+            let control = c.is_control();
+            control
+                .then(|| c.escape_default())
+                .into_iter()
+                .flatten()
+                .chain((!control).then_some(c))
+        })
+        .collect();
+    format!("\"{clean}{dots}\"")
+}
+
+/// A name as it can be typed into a shell.
+pub(super) fn shell(name: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+    if !name.is_empty() && name.chars().all(plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', r"'\''"))
+    }
+}
+
+/// At most twenty names, and how many more there are.
+pub(super) fn list<S: AsRef<str>>(names: &[S]) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
+    let more = names.len().saturating_sub(MOST);
+    if more == 0 {
+        shown.join(", ")
+    } else {
+        format!("{} and {more} more", shown.join(", "))
+    }
+}
+
+/// `1 row`, `2 rows`
+pub(super) fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

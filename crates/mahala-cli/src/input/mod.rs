@@ -1,0 +1,206 @@
+//! Reading tables from files: CSV and TSV, NPY, LIBSVM and Parquet.
+//!
+//! Every reader finds the columns of its file, asks [`columns`] which part each of them plays, and
+//! hands row after row to [`collect`], which deals with missing cells. Whatever is wrong with a
+//! file is said with its place and, where there is one, the remedy.
+
+mod cell;
+mod collect;
+mod columns;
+mod csv;
+mod decimal;
+mod error;
+mod guard;
+mod libsvm;
+mod npy;
+mod npy_header;
+mod parquet;
+mod parquet_column;
+mod record;
+mod scalar;
+mod source;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub(crate) use columns::ColumnRef;
+pub(crate) use error::InputError;
+use source::{Magic, Source};
+
+/// What to do about missing cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Missing {
+    /// Refuse the file, and say where cells are missing
+    #[default]
+    Refuse,
+    /// Fill in the mean of the column
+    Mean,
+    /// Leave out rows with missing cells
+    Drop,
+    /// Fill in 0
+    Zero,
+}
+
+/// Whether the first record of a text table names the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Header {
+    /// Look at the first records: a column that changes from text to numbers has a name
+    #[default]
+    Auto,
+    /// The first record names the columns
+    Yes,
+    /// The first record is data
+    No,
+}
+
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Text, one record per line; the separator is found from the first lines
+    Csv,
+    /// Text, cells separated by tabs
+    Tsv,
+    /// `NumPy` array
+    Npy,
+    /// Sparse text: label index:value index:value …
+    Libsvm,
+    /// Apache Parquet
+    Parquet,
+}
+
+/// How a file is to be read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadOptions {
+    /// The column that holds the label.
+    pub label: Option<ColumnRef>,
+    /// Columns that are neither features nor label.
+    pub ignore: Vec<ColumnRef>,
+    /// The features of a stored model: exactly these, in this order.
+    pub features: Option<Vec<String>>,
+    /// Whether the first record names the columns.
+    pub header: Header,
+    /// The separator of a text table, if it is not to be found from the first lines.
+    pub delimiter: Option<u8>,
+    /// What to do about missing cells.
+    pub missing: Missing,
+    /// The format, if it is not to be found from the name and the first bytes.
+    pub format: Option<Format>,
+}
+
+/// A table of finite numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Table {
+    /// The file, as the user named it.
+    pub source: String,
+    /// The names of the features.
+    pub names: Vec<String>,
+    /// The features of all rows, row after row.
+    pub rows: Vec<f64>,
+    /// The number of rows.
+    pub n: usize,
+    /// The label of each row.
+    pub labels: Option<Vec<String>>,
+    /// The position of each row among the data rows of the file, counted from 1.
+    pub row_numbers: Vec<u64>,
+    /// What the user should hear.
+    pub notes: Vec<String>,
+}
+
+/// A small table of text, such as a file of pairs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Records {
+    /// The file, as the user named it.
+    pub source: String,
+    /// The names of the columns, if the file has a header.
+    pub names: Option<Vec<String>>,
+    /// The cells of each record, after the number of the line on which it begins.
+    pub rows: Vec<(u64, Vec<String>)>,
+}
+
+/// Reads a table of numbers from a file, or from standard input if the path is `-`.
+pub(crate) fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, InputError> {
+    let source = Source::open(path)?;
+    let delimiter = options.delimiter;
+    let mut table = match find_format(path, &source, options)? {
+        Format::Csv => csv::read(source, delimiter, options),
+        Format::Tsv => csv::read(source, delimiter.or(Some(b'\t')), options),
+        Format::Npy => npy::read(source, options),
+        Format::Libsvm => libsvm::read(source, options),
+        Format::Parquet => parquet::read(source, options),
+    }?;
+    if options.features.is_none() {
+        table.note_row_counters();
+    }
+    Ok(table)
+}
+
+/// Reads a small table of text from a CSV or TSV file, or from standard input.
+pub(crate) fn read_records(path: &Path, options: &ReadOptions) -> Result<Records, InputError> {
+    let source = Source::open(path)?;
+    let delimiter = options.delimiter;
+    match find_format(path, &source, options)? {
+        Format::Csv => csv::read_records(source, delimiter, options),
+        Format::Tsv => csv::read_records(source, delimiter.or(Some(b'\t')), options),
+        Format::Npy | Format::Libsvm | Format::Parquet => Err(InputError::new(
+            source.name,
+            "this table must be CSV or TSV",
+        )),
+    }
+}
+
+impl Table {
+    /// Notes columns that only count the rows: identifiers, which say nothing about likeness.
+    fn note_row_counters(&mut self) {
+        const FEWEST: usize = 5;
+        if self.n < FEWEST {
+            return;
+        }
+        let d = self.names.len();
+        for (j, name) in self.names.iter().enumerate() {
+            let first = self.rows[j] - self.row_numbers[0] as f64;
+            let cells = self.rows.iter().skip(j).step_by(d);
+            // Differences of whole numbers are exact, so that equality is what is meant.
+            let mut steps = cells
+                .zip(&self.row_numbers)
+                .map(|(x, &row)| x - row as f64 - first);
+            if [0.0, -1.0].contains(&first) && steps.all(|step| step == 0.0) {
+                self.notes.push(format!(
+                    "column '{name}' counts the rows; if it is an identifier: --ignore {}",
+                    error::shell(name)
+                ));
+            }
+        }
+    }
+}
+
+/// The format the user named, or else the one the first bytes or the name give away.
+fn find_format(path: &Path, source: &Source, options: &ReadOptions) -> Result<Format, InputError> {
+    let seen = source.magic.map(|magic| match magic {
+        Magic::Npy => (Format::Npy, "an NPY"),
+        Magic::Parquet => (Format::Parquet, "a Parquet"),
+    });
+    match (options.format, seen) {
+        (Some(told), Some((seen, name))) if told != seen => {
+            let message = format!("this is {name} file, but --format says otherwise");
+            Err(InputError::new(&source.name, message).hint("leave --format out"))
+        }
+        (Some(told), _) => Ok(told),
+        (None, Some((seen, _))) => Ok(seen),
+        (None, None) => Ok(format_of_name(path)),
+    }
+}
+
+fn format_of_name(path: &Path) -> Format {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    match name.rsplit('.').next() {
+        Some("tsv" | "tab") => Format::Tsv,
+        Some("npy") => Format::Npy,
+        Some("svm" | "libsvm" | "svmlight") => Format::Libsvm,
+        Some("parquet" | "pq") => Format::Parquet,
+        _ => Format::Csv,
+    }
+}

@@ -1,0 +1,170 @@
+//! The values of one column of a Parquet row group.
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::Result;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::scalar::{Scalar, half};
+
+/// What the values of a column mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    Signed,
+    Unsigned,
+    Float,
+    Half,
+    /// An integer, to be divided by this power of ten.
+    Decimal(i32),
+    Text,
+    Time,
+    /// Bytes with a meaning that is neither a number nor text.
+    Bytes,
+}
+
+impl Kind {
+    pub(super) fn of(column: &ColumnDescriptor) -> Self {
+        let converted = column.converted_type();
+        let logical = column.logical_type_ref();
+        if converted == ConvertedType::DECIMAL || matches!(logical, Some(LogicalType::Decimal(_))) {
+            return Self::Decimal(column.type_scale());
+        }
+        match column.physical_type() {
+            Type::BOOLEAN => Self::Bool,
+            Type::FLOAT | Type::DOUBLE => Self::Float,
+            Type::INT96 => Self::Time,
+            Type::INT32 | Type::INT64 => Self::of_integer(converted, logical),
+            Type::BYTE_ARRAY => Self::Text,
+            Type::FIXED_LEN_BYTE_ARRAY if logical == Some(&LogicalType::Float16) => Self::Half,
+            Type::FIXED_LEN_BYTE_ARRAY => Self::Bytes,
+        }
+    }
+
+    fn of_integer(converted: ConvertedType, logical: Option<&LogicalType>) -> Self {
+        use ConvertedType as C;
+        use LogicalType as L;
+        if matches!(logical, Some(L::Date | L::Time(_) | L::Timestamp(_))) {
+            return Self::Time;
+        }
+        match (converted, logical) {
+            (
+                C::DATE
+                | C::TIME_MILLIS
+                | C::TIME_MICROS
+                | C::TIMESTAMP_MILLIS
+                | C::TIMESTAMP_MICROS,
+                _,
+            ) => Self::Time,
+            (C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64, _) => Self::Unsigned,
+            (_, Some(L::Integer(integer))) if !integer.is_signed => Self::Unsigned,
+            _ => Self::Signed,
+        }
+    }
+
+    /// Why the column cannot be used as a label or, if it is none, as a feature.
+    pub(super) fn unfit(self, is_label: bool) -> Option<&'static str> {
+        match self {
+            Self::Text if !is_label => Some("has text"),
+            Self::Time => Some("has dates or times"),
+            Self::Bytes => Some("has bytes"),
+            _ => None,
+        }
+    }
+
+    fn integer(self, signed: i64, unsigned: u64) -> Scalar<'static> {
+        match self {
+            Self::Decimal(scale) => decimal(i128::from(signed), scale),
+            Self::Unsigned => Scalar::Int(i128::from(unsigned)),
+            _ => Scalar::Int(i128::from(signed)),
+        }
+    }
+
+    fn bytes(self, bytes: &[u8]) -> Scalar<'_> {
+        match (self, bytes) {
+            (Self::Half, &[low, high]) => Scalar::Single(half(u16::from_le_bytes([low, high]))),
+            (Self::Decimal(scale), _) => match big_endian(bytes) {
+                Some(integer) => decimal(integer, scale),
+                None => Scalar::Double(f64::INFINITY),
+            },
+            _ => Scalar::Text(bytes),
+        }
+    }
+}
+
+/// Calls `take` with each of at most `length` values, in order; `None` for null.
+pub(super) fn read_values(
+    reader: ColumnReader,
+    kind: Kind,
+    length: usize,
+    take: &mut dyn FnMut(Option<Scalar<'_>>),
+) -> Result<()> {
+    match reader {
+        ColumnReader::BoolColumnReader(mut r) => {
+            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Bool(v))))
+        }
+        ColumnReader::Int32ColumnReader(mut r) => drain(&mut r, length, |v| {
+            take(v.map(|&v| kind.integer(v.into(), v.cast_unsigned().into())));
+        }),
+        ColumnReader::Int64ColumnReader(mut r) => drain(&mut r, length, |v| {
+            take(v.map(|&v| kind.integer(v, v.cast_unsigned())));
+        }),
+        ColumnReader::FloatColumnReader(mut r) => {
+            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Single(v))))
+        }
+        ColumnReader::DoubleColumnReader(mut r) => {
+            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Double(v))))
+        }
+        ColumnReader::ByteArrayColumnReader(mut r) => drain(&mut r, length, |v| {
+            take(v.map(|v| kind.bytes(v.data())));
+        }),
+        ColumnReader::FixedLenByteArrayColumnReader(mut r) => drain(&mut r, length, |v| {
+            take(v.map(|v| kind.bytes(v.data())));
+        }),
+        // A column of 96-bit times is refused before it is read.
+        ColumnReader::Int96ColumnReader(_) => Ok(()),
+    }
+}
+
+/// Reads in batches, so that what the file claims about its length is not believed beforehand.
+fn drain<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    length: usize,
+    mut take: impl FnMut(Option<&T::T>),
+) -> Result<()> {
+    const BATCH: usize = 8192;
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    let mut left = length;
+    while left > 0 {
+        levels.clear();
+        values.clear();
+        let batch = left.min(BATCH);
+        let (records, _, _) = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            break;
+        }
+        // A required column has no levels: all its values are present. A flat one has level 0 or 1.
+        let mut present = values.iter();
+        if levels.is_empty() {
+            present.for_each(|value| take(Some(value)));
+        } else {
+            for &level in &levels {
+                take(if level > 0 { present.next() } else { None });
+            }
+        }
+        left = left.saturating_sub(records);
+    }
+    Ok(())
+}
+
+fn decimal(integer: i128, scale: i32) -> Scalar<'static> {
+    Scalar::Double(integer as f64 / 10.0_f64.powi(scale))
+}
+
+fn big_endian(bytes: &[u8]) -> Option<i128> {
+    let mut word = [if bytes.first()? & 0x80 == 0 { 0 } else { 0xFF }; 16];
+    let start = 16_usize.checked_sub(bytes.len())?;
+    word[start..].copy_from_slice(bytes);
+    Some(i128::from_be_bytes(word))
+}

@@ -1,0 +1,334 @@
+//! Rows and labels: the only door for data. What passes it is finite and consistent.
+
+use crate::error::{Error, Result};
+use faer::MatRef;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Rows of finite numbers, `len() × columns()`, each row contiguous.
+///
+/// ```
+/// use mahala::Rows;
+/// let rows = Rows::new(vec![1.0, 2.0, 3.0, 4.0], 2)?;
+/// assert_eq!(rows.row(1), [3.0, 4.0]);
+/// assert!(Rows::new(vec![1.0, f64::NAN], 2).is_err());
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    values: Vec<f64>,
+    columns: usize,
+}
+
+/// A label for each row: class names in order, and each row's class as a code into them.
+///
+/// Names that are all integers are ordered as numbers, others as text; the order decides ties
+/// in a vote of neighbours.
+///
+/// ```
+/// use mahala::Labels;
+/// let labels = Labels::new(["10", "9", "9"]);
+/// assert_eq!(labels.names(), ["9", "10"]);
+/// assert_eq!(labels.codes(), [1, 0, 0]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    names: Vec<String>,
+    codes: Vec<u32>,
+}
+
+/// Rows with a label each.
+///
+/// ```
+/// use mahala::{Dataset, Labels, Rows};
+/// let rows = Rows::new(vec![0.0, 1.0, 5.0, 6.0], 1)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "b", "b"]))?;
+/// assert_eq!((data.len(), data.columns(), data.labels().class_count()), (4, 1, 2));
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dataset {
+    rows: Rows,
+    labels: Labels,
+}
+
+impl Rows {
+    /// Takes row-major values.
+    ///
+    /// # Errors
+    /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
+    pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::Empty { what: "the list of columns" });
+        }
+        if !values.len().is_multiple_of(columns) {
+            let expected = values.len().next_multiple_of(columns);
+            return Err(Error::Length { what: "cells of a table", seen: values.len(), expected });
+        }
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { row: at / columns, column: at % columns, value: values[at] });
+        }
+        Ok(Self { values, columns })
+    }
+
+    /// Copies a matrix of any layout.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub fn from_mat(matrix: MatRef<'_, f64>) -> Result<Self> {
+        let mut values = Vec::with_capacity(matrix.nrows() * matrix.ncols());
+        for i in 0..matrix.nrows() {
+            values.extend((0..matrix.ncols()).map(|j| matrix[(i, j)]));
+        }
+        Self::new(values, matrix.ncols())
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len() / self.columns
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// One row.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.columns..(i + 1) * self.columns]
+    }
+
+    /// All cells, row by row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The rows as a matrix, `len() × columns()`.
+    pub fn as_mat(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.values, self.len(), self.columns)
+    }
+
+    /// The chosen rows, in the order given.
+    ///
+    /// # Panics
+    /// If an index is not below `len()`.
+    #[must_use]
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        let mut values = Vec::with_capacity(rows.len() * self.columns);
+        rows.iter().for_each(|&i| values.extend_from_slice(self.row(i)));
+        Self { values, columns: self.columns }
+    }
+
+    /// Row `i` of `self` minus row `i` of `other`: pairs given as two tables of equal shape.
+    ///
+    /// # Errors
+    /// Different shapes, or a difference beyond the range of 64-bit numbers.
+    pub fn minus(&self, other: &Self) -> Result<Self> {
+        if self.columns != other.columns {
+            return Err(Error::Length {
+                what: "columns of the second table",
+                seen: other.columns,
+                expected: self.columns,
+            });
+        }
+        if self.len() != other.len() {
+            return Err(Error::Length {
+                what: "rows of the second table",
+                seen: other.len(),
+                expected: self.len(),
+            });
+        }
+        let values = self.values.iter().zip(&other.values).map(|(a, b)| a - b).collect();
+        Self::new(values, self.columns).map_err(|_| Error::OutOfRange { what: "the difference of two rows" })
+    }
+
+    /// Wraps values that are finite by the way they were made.
+    pub(crate) fn from_finite(values: Vec<f64>, columns: usize) -> Self {
+        debug_assert!(values.iter().all(|v| v.is_finite()));
+        Self { values, columns }
+    }
+}
+
+impl Labels {
+    /// Labels as text; see the type for their order.
+    pub fn new<T: AsRef<str>>(labels: impl IntoIterator<Item = T>) -> Self {
+        let mut first_seen: BTreeMap<String, u32> = BTreeMap::new();
+        let mut codes = Vec::new();
+        for label in labels {
+            let label = label.as_ref();
+            let next = first_seen.len() as u32;
+            let code = match first_seen.get(label) {
+                Some(&code) => code,
+                None => *first_seen.entry(label.to_owned()).or_insert(next),
+            };
+            codes.push(code);
+        }
+        let mut named: Vec<(String, u32)> = first_seen.into_iter().collect();
+        sort_class_names(&mut named, |(name, _)| name);
+        let mut rank = vec![0u32; named.len()];
+        for (position, (_, code)) in named.iter().enumerate() {
+            rank[*code as usize] = position as u32;
+        }
+        codes.iter_mut().for_each(|code| *code = rank[*code as usize]);
+        Self { names: named.into_iter().map(|(name, _)| name).collect(), codes }
+    }
+
+    /// Labels as whole numbers.
+    pub fn from_integers(labels: &[i64]) -> Self {
+        Self::new(labels.iter().map(i64::to_string))
+    }
+
+    /// Labels as codes into a list of names.
+    ///
+    /// # Errors
+    /// A code beyond the list.
+    pub fn from_parts(names: Vec<String>, codes: Vec<u32>) -> Result<Self> {
+        match codes.iter().find(|&&code| code as usize >= names.len()) {
+            Some(&code) => {
+                let value = code.to_string();
+                Err(Error::Parameter { name: "class code", value, allowed: "below the number of classes" })
+            }
+            None => Ok(Self { names, codes }),
+        }
+    }
+
+    /// The class names, in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Each row's class, as an index into [`Labels::names`].
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.codes.is_empty()
+    }
+
+    /// The number of classes, those included that no row of a subset has.
+    pub fn class_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// How many rows each class has.
+    pub fn class_sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.names.len()];
+        self.codes.iter().for_each(|&code| sizes[code as usize] += 1);
+        sizes
+    }
+
+    /// The labels of the chosen rows; the classes stay the same.
+    #[must_use]
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        Self { names: self.names.clone(), codes: rows.iter().map(|&i| self.codes[i]).collect() }
+    }
+}
+
+impl Dataset {
+    /// Joins rows and labels.
+    ///
+    /// # Errors
+    /// No row, or another number of labels than of rows.
+    pub fn new(rows: Rows, labels: Labels) -> Result<Self> {
+        if rows.is_empty() {
+            return Err(Error::Empty { what: "the table of rows" });
+        }
+        if rows.len() != labels.len() {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.len() });
+        }
+        Ok(Self { rows, labels })
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The labels.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Always false: a data set has at least one row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.rows.columns()
+    }
+
+    /// The chosen rows with their labels; the classes stay the same.
+    ///
+    /// # Panics
+    /// If an index is not below `len()`.
+    #[must_use]
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        Self { rows: self.rows.subset(rows), labels: self.labels.subset(rows) }
+    }
+}
+
+/// Orders class names: as numbers if all are integers, else as text.
+pub(crate) fn sort_class_names<T>(items: &mut [T], name: impl Fn(&T) -> &str) {
+    let integers = items.iter().all(|item| name(item).parse::<i128>().is_ok());
+    items.sort_by(|a, b| {
+        let (a, b) = (name(a), name(b));
+        let by_number = match (a.parse::<i128>(), b.parse::<i128>()) {
+            (Ok(a), Ok(b)) if integers => a.cmp(&b),
+            _ => Ordering::Equal,
+        };
+        by_number.then_with(|| a.cmp(b))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_is_not_finite_is_located() {
+        let error = Rows::new(vec![1.0, 2.0, 3.0, f64::INFINITY], 2).unwrap_err();
+        assert_eq!(error, Error::NotFinite { row: 1, column: 1, value: f64::INFINITY });
+        assert!(error.to_string().contains("row index 1, column index 1 is inf"), "{error}");
+    }
+
+    #[test]
+    fn mixed_labels_are_ordered_as_text() {
+        assert_eq!(Labels::new(["10", "9", "x"]).names(), ["10", "9", "x"]);
+        assert_eq!(Labels::new(["-2", "10", "9"]).names(), ["-2", "9", "10"]);
+    }
+
+    #[test]
+    fn a_subset_keeps_the_classes() {
+        let labels = Labels::new(["a", "b", "c"]).subset(&[2, 2]);
+        assert_eq!(labels.codes(), [2, 2]);
+        assert_eq!(labels.class_sizes(), [0, 0, 2]);
+    }
+
+    #[test]
+    fn lengths_must_agree() {
+        let rows = Rows::new(vec![1.0, 2.0], 1).unwrap();
+        let error = Dataset::new(rows, Labels::new(["a"])).unwrap_err();
+        assert_eq!(error.to_string(), "labels: 1 given, 2 expected");
+        assert!(Rows::new(vec![1.0; 3], 2).is_err());
+        assert!(Rows::new(vec![], 0).is_err());
+    }
+}

@@ -1,0 +1,356 @@
+//! The geodesic of symmetric positive definite matrices: `A ♯_t B`, `δ_R`, and the LogDet divergences.
+//!
+//! One factorisation serves every t. For the path from `S⁻¹` to `D`, with `S = LLᵀ` and
+//! `LᵀDL = UΛUᵀ`, put `W = L⁻ᵀU`; then
+//!
+//! ```text
+//! S⁻¹ ♯_t D = W Λᵗ Wᵀ        for every t,
+//! ```
+//!
+//! so no inverse and no matrix square root is ever formed. The eigenvalues are kept as logarithms:
+//! nothing over- or underflows, whatever the scale of `S` and `D`.
+
+use crate::error::{Error, Result};
+use crate::spd::{
+    Eigen, Spd, cholesky, eigen, exponent_of, max_abs_lower, mirror_lower, parallelism, times_power_of_two,
+    weighted_gram,
+};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, Mat, MatRef};
+
+/// A geodesic `t ↦ W Λᵗ Wᵀ`, factorised once.
+///
+/// ```
+/// use mahala::{Geodesic, Spd};
+/// let (s, d) = (Spd::diagonal(&[4.0, 1.0])?, Spd::diagonal(&[1.0, 9.0])?);
+/// let path = Geodesic::from_inverse(&s, &d)?;      // from S⁻¹ to D
+/// let a = path.at(0.5)?;                           // the geometric mean: A S A = D
+/// assert!((a.as_mat()[(0, 0)] - 0.5).abs() < 1e-15);
+/// assert!((a.as_mat()[(1, 1)] - 3.0).abs() < 1e-15);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Geodesic {
+    w: Mat<f64>,
+    /// Descending.
+    log_lambda: Vec<f64>,
+    clamped: usize,
+}
+
+/// The weighted geometric mean of two matrices.
+///
+/// # Formula
+/// ```text
+/// A ♯_t B = A^{1/2} (A^{-1/2} B A^{-1/2})^t A^{1/2}
+/// ```
+///
+/// # Errors
+/// Different dimensions, t not finite, or a result outside the range of 64-bit numbers.
+///
+/// ```
+/// use mahala::{Spd, geometric_mean};
+/// let mean = geometric_mean(&Spd::diagonal(&[2.0])?, &Spd::diagonal(&[8.0])?, 0.5)?;
+/// assert!((mean.as_mat()[(0, 0)] - 4.0).abs() < 1e-15);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub fn geometric_mean(a: &Spd, b: &Spd, t: f64) -> Result<Spd> {
+    Geodesic::between(a, b)?.at(t)
+}
+
+/// The Riemannian distance.
+///
+/// # Formula
+/// ```text
+/// δ_R(X, Y) = ‖log(Y^{-1/2} X Y^{-1/2})‖_F
+/// ```
+///
+/// # Errors
+/// Different dimensions, or no convergence.
+///
+/// ```
+/// use mahala::{Spd, riemannian_distance};
+/// let (x, y) = (Spd::identity(2), Spd::diagonal(&[1f64.exp(), 1.0])?);
+/// assert!((riemannian_distance(&x, &y)? - 1.0).abs() < 1e-15);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub fn riemannian_distance(x: &Spd, y: &Spd) -> Result<f64> {
+    Ok(Geodesic::between(x, y)?.length())
+}
+
+/// The LogDet divergence.
+///
+/// # Formula
+/// ```text
+/// D_ld(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − d
+/// ```
+///
+/// # Errors
+/// Different dimensions, or no convergence.
+///
+/// ```
+/// use mahala::{Spd, logdet_divergence};
+/// let x = Spd::diagonal(&[2.0])?;
+/// assert!((logdet_divergence(&x, &Spd::identity(1))? - (1.0 - 2f64.ln())).abs() < 1e-15);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub fn logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
+    // With μ = e^l the eigenvalues of XY⁻¹: Σ μ − 1 − log μ, and e^l − 1 − l without cancellation.
+    let logs = Geodesic::between(y, x)?.log_lambda;
+    Ok(logs.iter().map(|&l| exp_minus_one_minus(l)).sum())
+}
+
+/// The symmetrised LogDet divergence (eq. 7).
+///
+/// # Formula
+/// ```text
+/// D_sld(X, Y) = D_ld(X, Y) + D_ld(Y, X) = tr(XY⁻¹) + tr(X⁻¹Y) − 2d
+/// ```
+///
+/// # Errors
+/// Different dimensions, or no convergence.
+///
+/// ```
+/// use mahala::{Spd, symmetrized_logdet_divergence};
+/// let x = Spd::diagonal(&[2.0])?;
+/// assert!((symmetrized_logdet_divergence(&x, &Spd::identity(1))? - 0.5).abs() < 1e-15);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub fn symmetrized_logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
+    // μ + 1/μ − 2 = 4 sinh²(l/2)
+    let logs = Geodesic::between(x, y)?.log_lambda;
+    Ok(logs.iter().map(|&l| 4.0 * (0.5 * l).sinh().powi(2)).sum())
+}
+
+impl Geodesic {
+    /// The path from `a` (t = 0) to `b` (t = 1).
+    ///
+    /// # Formula
+    /// ```text
+    /// A = LLᵀ,  L⁻¹BL⁻ᵀ = UΛUᵀ,  W = LU
+    /// ```
+    ///
+    /// # Errors
+    /// Different dimensions, or no convergence.
+    pub fn between(a: &Spd, b: &Spd) -> Result<Self> {
+        same_dimension(a.as_mat(), b.as_mat())?;
+        let (l, par) = (a.cholesky(), parallelism(a.dimension()));
+        let (eb, mut m) = without_exponent(b.as_mat());
+        let (el, l) = without_exponent_rectangular(l);
+        solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
+        solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
+        let u = eigen(m.as_ref(), "the pencil of the two matrices")?;
+        let mut w = Mat::zeros(a.dimension(), a.dimension());
+        triangular_times(l.as_ref(), BlockStructure::TriangularLower, u.vectors.as_ref(), &mut w);
+        Ok(Self::assemble(w, &u.values).rescaled(el, eb - 2 * el))
+    }
+
+    /// The path from `s⁻¹` (t = 0) to `d` (t = 1), without inverting `s`.
+    ///
+    /// # Formula
+    /// ```text
+    /// S = LLᵀ,  LᵀDL = UΛUᵀ,  W = L⁻ᵀU
+    /// ```
+    ///
+    /// # Errors
+    /// Different dimensions, or no convergence.
+    pub fn from_inverse(s: &Spd, d: &Spd) -> Result<Self> {
+        same_dimension(s.as_mat(), d.as_mat())?;
+        let order = graded_order(s.as_mat(), d.as_mat());
+        let n = order.len();
+        let permuted = |m: MatRef<'_, f64>| Mat::from_fn(n, n, |i, j| m[(order[i], order[j])]);
+        let l = cholesky(permuted(s.as_mat()).as_ref(), "S")?;
+        let mut path = Self::from_factor(l.as_ref(), permuted(d.as_mat()).as_ref())?;
+        let mut w = Mat::zeros(n, n);
+        for (i, &row) in order.iter().enumerate() {
+            w.row_mut(row).copy_from(path.w.row(i));
+        }
+        path.w = w;
+        Ok(path)
+    }
+
+    /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle).
+    pub(crate) fn from_factor(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Self> {
+        let n = l.nrows();
+        let (ed, d) = without_exponent(d);
+        let (el, l) = without_exponent_rectangular(l);
+        // LᵀDL, by products that know L is triangular: twice as fast as two plain ones.
+        let mut dl = Mat::zeros(n, n);
+        times_triangular(d.as_ref(), l.as_ref(), &mut dl);
+        let mut m = Mat::zeros(n, n);
+        matmul(
+            m.as_mut(),
+            BlockStructure::TriangularLower,
+            Accum::Replace,
+            l.as_ref().transpose(),
+            BlockStructure::TriangularUpper,
+            dl.as_ref(),
+            BlockStructure::Rectangular,
+            1.0,
+            parallelism(n),
+        );
+        drop(dl);
+        let Eigen { values, vectors: mut w } = eigen(m.as_ref(), "LᵀDL")?;
+        solve_upper_triangular_in_place(l.as_ref().transpose(), w.as_mut(), parallelism(n));
+        Ok(Self::assemble(w, &values).rescaled(-el, ed + 2 * el))
+    }
+
+    /// The point `W Λᵗ Wᵀ`.
+    ///
+    /// # Errors
+    /// t not finite, or a result outside the range of 64-bit numbers.
+    pub fn at(&self, t: f64) -> Result<Spd> {
+        if !t.is_finite() {
+            return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "a finite number" });
+        }
+        let weights: Vec<f64> = self.log_lambda.iter().map(|&l| (t * l).exp()).collect();
+        let matrix = weighted_gram(self.w.as_ref(), &weights);
+        Spd::named(matrix, "the point on the geodesic").map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the point on the geodesic" },
+            other => other,
+        })
+    }
+
+    /// The distance `δ_R` between the two ends: `‖log Λ‖₂`.
+    pub fn length(&self) -> f64 {
+        self.log_lambda.iter().fold(0.0, |norm: f64, &l| norm.hypot(l))
+    }
+
+    /// `log Λ`, descending: the spectrum of the pencil `(D, S)` for a path from `S⁻¹` to `D`.
+    pub fn log_eigenvalues(&self) -> &[f64] {
+        &self.log_lambda
+    }
+
+    /// `W`, one direction a column, in the order of [`Geodesic::log_eigenvalues`].
+    pub fn directions(&self) -> MatRef<'_, f64> {
+        self.w.as_ref()
+    }
+
+    /// How many eigenvalues were at or below rounding and were raised to it.
+    pub fn clamped(&self) -> usize {
+        self.clamped
+    }
+
+    /// Takes `W → 2^w·W`, `Λ → 2^lambda·Λ`.
+    pub(crate) fn rescaled(mut self, w: i32, lambda: i32) -> Self {
+        if w != 0 {
+            for j in 0..self.w.ncols() {
+                self.w.as_mut().col_mut(j).iter_mut().for_each(|x| *x = times_power_of_two(*x, w));
+            }
+        }
+        if lambda != 0 {
+            self.log_lambda.iter_mut().for_each(|l| *l += f64::from(lambda) * std::f64::consts::LN_2);
+        }
+        self
+    }
+
+    /// Turns ascending eigenvalues into descending logarithms; what is below rounding is raised to it.
+    fn assemble(w: Mat<f64>, values: &[f64]) -> Self {
+        let n = values.len();
+        let floor = (n as f64 * f64::EPSILON * values[n - 1].max(0.0)).max(f64::MIN_POSITIVE);
+        let log_lambda = values.iter().rev().map(|&x| x.max(floor).ln()).collect();
+        let clamped = values.iter().filter(|&&x| x < floor).count();
+        let w = w.as_ref().reverse_cols().to_owned();
+        Self { w, log_lambda, clamped }
+    }
+}
+
+/// Features by descending `S_ii·D_ii`.
+///
+/// The eigenvalues of `LᵀDL` span the fourth power of the features' scales. Graded from large to small
+/// the small ones keep their digits: on raw Wine the error at t = ½ is 1e-15 in this order and 1e-6 in
+/// the file's.
+pub(crate) fn graded_order(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<usize> {
+    let size: Vec<f64> =
+        (0..s.nrows()).map(|i| s[(i, i)].max(0.0).sqrt() * d[(i, i)].max(0.0).sqrt()).collect();
+    let mut order: Vec<usize> = (0..size.len()).collect();
+    order.sort_by(|&a, &b| size[b].total_cmp(&size[a]));
+    order
+}
+
+/// `e^l − 1 − l`; by its series where the terms would cancel.
+fn exp_minus_one_minus(l: f64) -> f64 {
+    if l.abs() < 0.5 {
+        let mut term = 0.5 * l * l;
+        let mut sum = term;
+        for k in 3..18 {
+            term *= l / f64::from(k);
+            sum += term;
+        }
+        sum
+    } else {
+        l.exp_m1() - l
+    }
+}
+
+fn same_dimension(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<()> {
+    if a.nrows() == b.nrows() {
+        return Ok(());
+    }
+    Err(Error::Length { what: "rows of the second matrix", seen: b.nrows(), expected: a.nrows() })
+}
+
+/// A symmetric matrix (its lower triangle) divided by a power of two that brings it near 1, and that power.
+fn without_exponent(matrix: MatRef<'_, f64>) -> (i32, Mat<f64>) {
+    let exponent = exponent_of(max_abs_lower(matrix));
+    let mut scaled = Mat::zeros(matrix.nrows(), matrix.ncols());
+    for j in 0..matrix.ncols() {
+        for i in j..matrix.nrows() {
+            scaled[(i, j)] = times_power_of_two(matrix[(i, j)], -exponent);
+        }
+    }
+    mirror_lower(&mut scaled);
+    (exponent, scaled)
+}
+
+/// The same for a lower triangular factor.
+fn without_exponent_rectangular(factor: MatRef<'_, f64>) -> (i32, Mat<f64>) {
+    let exponent = exponent_of(max_abs_lower(factor));
+    let n = factor.nrows();
+    let scaled =
+        Mat::from_fn(n, n, |i, j| if i >= j { times_power_of_two(factor[(i, j)], -exponent) } else { 0.0 });
+    (exponent, scaled)
+}
+
+fn triangular_times(l: MatRef<'_, f64>, structure: BlockStructure, rhs: MatRef<'_, f64>, out: &mut Mat<f64>) {
+    let par = parallelism(l.nrows());
+    let full = BlockStructure::Rectangular;
+    matmul(out.as_mut(), full, Accum::Replace, l, structure, rhs, full, 1.0, par);
+}
+
+fn times_triangular(lhs: MatRef<'_, f64>, l: MatRef<'_, f64>, out: &mut Mat<f64>) {
+    let par = parallelism(l.nrows());
+    let full = BlockStructure::Rectangular;
+    matmul(out.as_mut(), full, Accum::Replace, lhs, full, l, BlockStructure::TriangularLower, 1.0, par);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_small_argument_series_meets_the_closed_form() {
+        for l in [-0.0101f64, 0.499, -0.499, 0.501, -3.0] {
+            let series: f64 = (2..30).map(|k| l.powi(k) / (1..=k).map(f64::from).product::<f64>()).sum();
+            assert!((exp_minus_one_minus(l) - series).abs() <= 4e-15 * series, "{l}");
+        }
+        // mpmath: exp(1e-3) - 1 - 1e-3 at 50 digits.
+        assert!((exp_minus_one_minus(1e-3) / 5.001_667_083_416_680_6e-7 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_singular_end_is_clamped_and_counted() {
+        let l = Mat::<f64>::identity(2, 2);
+        let d = Mat::from_fn(2, 2, |_, _| 1.0);
+        let path = Geodesic::from_factor(l.as_ref(), d.as_ref()).unwrap();
+        assert_eq!(path.clamped(), 1);
+        assert!((path.log_eigenvalues()[0] - 2f64.ln()).abs() < 1e-15);
+        assert!(path.at(0.5).is_ok());
+    }
+
+    #[test]
+    fn t_must_be_finite() {
+        let path = Geodesic::between(&Spd::identity(1), &Spd::identity(1)).unwrap();
+        assert!(matches!(path.at(f64::NAN), Err(Error::Parameter { .. })));
+    }
+}

@@ -1,0 +1,419 @@
+//! Algorithm 1: geometric mean metric learning.
+//!
+//! # Formula
+//! ```text
+//! A = (S + λA₀⁻¹)⁻¹ ♯_t (D + λA₀)
+//! ```
+//!
+//! The paper's three forms are points of this one: basic (t = ½, λ = 0), regularised (λ > 0), weighted
+//! (any t). One factorisation serves every t, so choosing t by cross-validation costs neighbour searches
+//! and no linear algebra.
+
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Result};
+use crate::geodesic::Geodesic;
+use crate::metric::{Metric, project};
+use crate::moments::Moments;
+use crate::pairs::{Pairs, pair_budget};
+use crate::random::Random;
+use crate::regularize::{Prepared, Prior, Regularization, condition_estimate, prepare};
+use crate::scatter::{PairCount, Scatter};
+use crate::select::{self, Selection};
+use crate::standardize::ColumnStatistics;
+use faer::Mat;
+
+/// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
+///
+/// ```
+/// use mahala::{Dataset, Gmml, Labels, Rows, TChoice};
+/// // The classes differ in the second column only; the first is noise.
+/// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
+/// let fit = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit(&data)?;
+/// let a = fit.metric.matrix()?;
+/// assert!(a[(1, 1)] > 100.0 * a[(0, 0)]);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Gmml {
+    /// The place on the geodesic, between `S⁻¹` (0) and `D` (1).
+    pub t: TChoice,
+    /// λ, or shrinkage, or neither.
+    pub regularization: Regularization,
+    /// `A₀`.
+    pub prior: Prior,
+    /// Which pairs labelled rows stand for.
+    pub pairs: PairRule,
+    /// Divide each column by its standard deviation first; the metric remembers it.
+    pub standardize: bool,
+    /// Keep only this many coordinates.
+    pub rank: Option<usize>,
+    /// Neighbours that vote when t is chosen.
+    pub k: usize,
+    /// Folds of the cross-validation that chooses t.
+    pub folds: usize,
+    /// Choose t on a random subset of at most this many rows (or pairs).
+    pub selection_rows: usize,
+    /// Decides pairs and folds.
+    pub seed: u64,
+    /// Refuse a fit whose matrices would need more than this.
+    pub memory_limit_gb: f64,
+}
+
+/// How t is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum TChoice {
+    /// By cross-validation, in the paper's two steps.
+    CrossValidated,
+    /// Given.
+    Fixed(f64),
+}
+
+/// Which pairs a set of labelled rows stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairRule {
+    /// All of them, in `O(nd²)`: what the paper's sample estimates, without its noise.
+    All,
+    /// The paper's random `40c(c−1)`.
+    Sampled,
+}
+
+/// A fitted metric, and what there is to know about it.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    /// The metric.
+    pub metric: Metric,
+    /// The t it was made with.
+    pub t: f64,
+    /// What was seen on the way.
+    pub diagnostics: Diagnostics,
+}
+
+/// What a fit saw.
+#[derive(Debug, Clone)]
+pub struct Diagnostics {
+    /// The similar pairs.
+    pub similar: PairCount,
+    /// The dissimilar pairs.
+    pub dissimilar: PairCount,
+    /// The condition number of `S` as factorised (1-norm, estimated).
+    pub condition_s: f64,
+    /// The condition number of `D` (1-norm, estimated).
+    pub condition_d: f64,
+    /// The ridge added to `S`, as a share of each column's variance; 0 if none was needed.
+    pub ridge: f64,
+    /// Columns that never vary; they have weight 0.
+    pub constant_columns: Vec<usize>,
+    /// Eigenvalues at or below rounding.
+    pub clamped: usize,
+    /// `log Λ`, descending: the spectrum of the pencil `(D, S)`.
+    pub log_eigenvalues: Vec<f64>,
+    /// How t was chosen, unless it was given.
+    pub selection: Option<Selection>,
+}
+
+/// `S` and `D` solved for every t at once: the geodesic, in the columns of the rows.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// One direction a column; zero rows for constant columns.
+    w: Mat<f64>,
+    log_lambda: Vec<f64>,
+    scale: Option<Vec<f64>>,
+    diagnostics: Diagnostics,
+}
+
+impl Default for Gmml {
+    fn default() -> Self {
+        Self {
+            t: TChoice::CrossValidated,
+            regularization: Regularization::None,
+            prior: Prior::Identity,
+            pairs: PairRule::All,
+            standardize: false,
+            rank: None,
+            k: 5,
+            folds: 5,
+            selection_rows: 20_000,
+            seed: 0,
+            memory_limit_gb: 16.0,
+        }
+    }
+}
+
+impl Gmml {
+    /// The paper as written: sampled pairs, λ = 0, t in two steps by five-fold cross-validation.
+    pub fn paper() -> Self {
+        Self { pairs: PairRule::Sampled, ..Self::default() }
+    }
+
+    /// Learns from rows and labels.
+    ///
+    /// # Errors
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns
+    /// too far apart in scale, or too much memory needed.
+    pub fn fit(&self, data: &Dataset) -> Result<Fit> {
+        self.fit_watched(data, &mut |_, _| true)
+    }
+
+    /// As [`Gmml::fit`]; `watch(done, total)` is called as the choice of t goes on, and ends it with
+    /// [`Error::Cancelled`] by returning false.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`].
+    pub fn fit_watched(&self, data: &Dataset, watch: &mut select::Watch<'_>) -> Result<Fit> {
+        self.check(data.columns(), data.labels().class_count())?;
+        let solution = self.solve_labelled(data, 0)?;
+        let selection = match self.t {
+            TChoice::Fixed(_) => None,
+            TChoice::CrossValidated => Some(select::t_for_labels(self, data, watch)?),
+        };
+        let mean = ColumnStatistics::of(data.rows()).mean;
+        self.finish(solution, selection, mean)
+    }
+
+    /// Learns from pairs of rows of one table, with no labels at all.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; also no similar pair, or no dissimilar pair.
+    pub fn fit_pairs(&self, rows: &Rows, pairs: &Pairs) -> Result<Fit> {
+        self.fit_two_tables(rows, rows, pairs)
+    }
+
+    /// Learns from pairs whose first ends are rows of one table and second ends rows of another.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_pairs`].
+    pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
+        self.check(first.columns(), 2)?;
+        let statistics = ColumnStatistics::of(first).merged(&ColumnStatistics::of(second));
+        let scale = self.standardize.then(|| statistics.scale.clone());
+        let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
+        let solution = solve(pairs)?;
+        let selection = match self.t {
+            TChoice::Fixed(_) => None,
+            TChoice::CrossValidated => Some(select::t_for_pairs(self, first, second, pairs, solve)?),
+        };
+        self.finish(solution, selection, statistics.mean)
+    }
+
+    /// Learns from differences `x_i − x_j`, each marked similar or not, and weighted if weights are given.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_pairs`].
+    pub fn fit_differences(
+        &self,
+        differences: &Rows,
+        similar: &[bool],
+        weights: Option<&[f64]>,
+    ) -> Result<Fit> {
+        let origin = Rows::new(vec![0.0; differences.columns()], differences.columns())?;
+        Scatter::from_differences(differences, similar, weights)?;
+        let pairs = (0..differences.len()).map(|first| {
+            let weight = weights.map_or(1.0, |w| w[first]);
+            crate::pairs::Pair { first, second: 0, similar: similar[first], weight }
+        });
+        let fit =
+            self.fit_two_tables(differences, &origin, &Pairs::new(pairs.collect(), differences.len(), 1)?)?;
+        let metric = fit.metric.centred_at(vec![0.0; differences.columns()])?;
+        Ok(Fit { metric, ..fit })
+    }
+
+    /// Learns from moments: rows that were summed elsewhere. t must be given, for there is nothing to
+    /// cross-validate on.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; also if t is to be cross-validated or columns to be standardised.
+    pub fn fit_moments(&self, moments: &Moments) -> Result<Fit> {
+        self.check(moments.columns(), moments.classes().len())?;
+        if self.t == TChoice::CrossValidated || self.standardize {
+            let value = "automatic choice or standardisation".to_owned();
+            let allowed = "a fixed t without standardisation when only moments are given";
+            return Err(Error::Parameter { name: "t", value, allowed });
+        }
+        let solution = self.solve(&self.on_paper_scale(Scatter::all_pairs(moments)?, moments))?;
+        let mean = (0..moments.columns()).map(|j| moments.mean_of_column(j)).collect();
+        self.finish(solution, None, mean)
+    }
+
+    /// Solves for every t at once.
+    ///
+    /// # Errors
+    /// No column that varies, columns too far apart in scale, or a prior that does not fit.
+    pub fn solve(&self, scatter: &Scatter) -> Result<Solution> {
+        let prepared = prepare(scatter, self.regularization, &self.prior)?;
+        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), prepared.d.as_ref())?;
+        Ok(Solution::new(scatter, &prepared, &geodesic))
+    }
+
+    /// The solution for labelled rows; `stream` tells apart the draws of pairs within one fit.
+    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<Solution> {
+        let scatter = match self.pairs {
+            PairRule::All => {
+                let moments = Moments::of(data)?;
+                self.on_paper_scale(Scatter::all_pairs(&moments)?, &moments)
+            }
+            PairRule::Sampled => {
+                check_classes(data)?;
+                let pairs = Pairs::sampled(data.labels(), &mut Random::new(self.seed, 2 + stream));
+                Scatter::from_pairs(data.rows(), &pairs)?
+            }
+        };
+        let scale = self.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
+        self.solve_scaled(scatter, scale)
+    }
+
+    /// The solution for moments of labelled rows, and the scale to divide their columns by.
+    pub(crate) fn solve_moments(&self, moments: &Moments, scale: Option<Vec<f64>>) -> Result<Solution> {
+        self.solve_scaled(self.on_paper_scale(Scatter::all_pairs(moments)?, moments), scale)
+    }
+
+    fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
+        let Some(scale) = scale else { return self.solve(&scatter) };
+        let solution = self.solve(&scatter.standardized(&scale))?;
+        Ok(Solution { scale: Some(scale), ..solution })
+    }
+
+    /// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
+    /// means the same for both. Without λ the factor changes no neighbour.
+    fn on_paper_scale(&self, scatter: Scatter, moments: &Moments) -> Scatter {
+        let present = moments.classes().iter().filter(|class| class.rows() > 0).count();
+        let weight: f64 = moments.classes().iter().map(|class| class.weight()).sum();
+        scatter.scaled(2.0 * pair_budget(present) as f64 / (weight * weight))
+    }
+
+    fn finish(&self, solution: Solution, selection: Option<Selection>, mean: Vec<f64>) -> Result<Fit> {
+        let t = match (self.t, &selection) {
+            (TChoice::Fixed(t), _) => t,
+            (TChoice::CrossValidated, Some(selection)) => selection.t,
+            (TChoice::CrossValidated, None) => 0.5,
+        };
+        let metric = solution.metric(t)?.centred_at(mean)?;
+        let metric = match self.rank {
+            Some(rank) => metric.reduced(rank)?,
+            None => metric,
+        };
+        Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..solution.diagnostics } })
+    }
+
+    fn check(&self, d: usize, c: usize) -> Result<()> {
+        self.regularization.check()?;
+        if let TChoice::Fixed(t) = self.t
+            && !(0.0..=1.0).contains(&t)
+        {
+            return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
+        }
+        for (name, value, least, allowed) in [
+            ("k", self.k, 1, "at least 1"),
+            ("folds", self.folds, 2, "at least 2"),
+            ("selection_rows", self.selection_rows, 4, "at least 4"),
+        ] {
+            if value < least {
+                return Err(Error::Parameter { name, value: value.to_string(), allowed });
+            }
+        }
+        if let Some(rank) = self.rank
+            && !(1..=d).contains(&rank)
+        {
+            let allowed = "at least 1 and at most the number of columns";
+            return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
+        }
+        let kept = if self.pairs == PairRule::All { c } else { 2 };
+        let gigabytes = (kept + 8) as f64 * (d as f64).powi(2) * 8.0 / 1e9;
+        if gigabytes > self.memory_limit_gb {
+            return Err(Error::Memory { what: "the fit", gigabytes, d, limit: self.memory_limit_gb });
+        }
+        Ok(())
+    }
+}
+
+impl Solution {
+    fn new(scatter: &Scatter, prepared: &Prepared, geodesic: &Geodesic) -> Self {
+        let Prepared { active, exponent, s, d, ridge, .. } = prepared;
+        let w = geodesic.directions();
+        let log_lambda = geodesic.log_eigenvalues();
+        let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
+            // W·diag(weights)·Wᵀ·x
+            let y: Vec<f64> = (0..w.ncols())
+                .map(|k| weights(k) * w.col(k).iter().zip(x).map(|(w, x)| w * x).sum::<f64>())
+                .collect();
+            let mut z = vec![0.0; x.len()];
+            for (k, y) in y.iter().enumerate() {
+                z.iter_mut().zip(w.col(k).iter()).for_each(|(z, w)| *z += w * y);
+            }
+            z
+        };
+        let condition_s = condition_estimate(s.as_ref(), |x| inverse_times(&|_| 1.0, x));
+        let condition_d = condition_estimate(d.as_ref(), |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
+        let diagnostics = Diagnostics {
+            similar: scatter.similar(),
+            dissimilar: scatter.dissimilar(),
+            condition_s,
+            condition_d,
+            ridge: *ridge,
+            constant_columns: (0..scatter.columns()).filter(|j| !active.contains(j)).collect(),
+            clamped: geodesic.clamped(),
+            log_eigenvalues: Vec::new(),
+            selection: None,
+        };
+        let geodesic = geodesic.clone().rescaled(-exponent, 4 * exponent);
+        let mut w = Mat::zeros(scatter.columns(), active.len());
+        for (i, &j) in active.iter().enumerate() {
+            w.row_mut(j).copy_from(geodesic.directions().row(i));
+        }
+        let log_lambda = geodesic.log_eigenvalues().to_vec();
+        Self {
+            w,
+            scale: None,
+            diagnostics: Diagnostics { log_eigenvalues: log_lambda.clone(), ..diagnostics },
+            log_lambda,
+        }
+    }
+
+    /// What was seen while solving.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    /// The metric at t, `L = Λ^{t/2} Wᵀ`.
+    ///
+    /// # Errors
+    /// t outside [0, 1], or a result outside the range of 64-bit numbers.
+    pub fn metric(&self, t: f64) -> Result<Metric> {
+        if !(0.0..=1.0).contains(&t) {
+            return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
+        }
+        let (d, r) = (self.w.nrows(), self.w.ncols());
+        let weights: Vec<f64> = self.log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect();
+        let components = Mat::from_fn(r, d, |i, j| weights[i] * self.w[(j, i)]);
+        Metric::new(components, vec![0.0; d], self.scale.clone()).map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+            other => other,
+        })
+    }
+
+    /// Rows in the coordinates in which every t is a weight: `Z = ((X − mean)/scale)·W`.
+    pub(crate) fn coordinates(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
+        project(rows, mean, self.scale.as_deref(), self.w.as_ref())
+    }
+
+    /// The weights of those coordinates at t, up to a common factor: `exp(½(t·log λ − max))`.
+    pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
+        let top = self.log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
+        self.log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
+    }
+}
+
+/// Labelled rows must hold a similar and a dissimilar pair.
+pub(crate) fn check_classes(data: &Dataset) -> Result<()> {
+    let sizes = data.labels().class_sizes();
+    let present: Vec<usize> = (0..sizes.len()).filter(|&c| sizes[c] > 0).collect();
+    if let [only] = present[..] {
+        return Err(Error::OneClass { class: data.labels().names()[only].clone(), rows: data.len() });
+    }
+    if sizes.iter().all(|&size| size < 2) {
+        return Err(Error::NoSimilarPair {
+            reason: format!("each of the {} classes has one row", present.len()),
+        });
+    }
+    Ok(())
+}

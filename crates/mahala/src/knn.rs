@@ -1,0 +1,359 @@
+//! Exact k nearest neighbours, by blocks.
+//!
+//! Scores `½‖y‖² − x·y` come from a matrix product in single precision over centred rows; every row
+//! whose score is within the rounding bound of the k-th best is then measured again in double
+//! precision by the plain formula `Σ(x_j − y_j)²`. The answer is therefore the exact one, whatever the
+//! number of threads: nearest first, equal distances to the earlier row.
+
+use crate::dataset::{Labels, Rows};
+use crate::error::{Error, Result};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+/// Rows to search among.
+///
+/// ```
+/// use mahala::{Knn, Labels, Rows};
+/// let knn = Knn::new(Rows::new(vec![0.0, 1.0, 10.0, 11.0], 1)?)?;
+/// let found = knn.search(&Rows::new(vec![9.0], 1)?, 2)?;
+/// assert_eq!(found.indices(0), [2, 3]);
+/// assert_eq!(found.distances(0), [1.0, 2.0]);
+/// let labels = Labels::new(["left", "left", "right", "right"]);
+/// assert_eq!(found.vote(&labels), [1]); // "right"
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Knn {
+    rows: Rows,
+    /// Subtracted before the single-precision product: it loses digits far from the origin.
+    centre: Vec<f64>,
+    /// A power of two that brings the longest centred row below 1.
+    unit: f64,
+    single: Vec<f32>,
+    half_norms: Vec<f32>,
+    longest: f64,
+}
+
+/// The neighbours of each query: `k` indices and distances, nearest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbors {
+    k: usize,
+    indices: Vec<usize>,
+    distances: Vec<f64>,
+}
+
+const QUERIES: usize = 64;
+const ROWS: usize = 1024;
+
+impl Knn {
+    /// Prepares the rows.
+    ///
+    /// # Errors
+    /// No row.
+    pub fn new(rows: Rows) -> Result<Self> {
+        if rows.is_empty() {
+            return Err(Error::Empty { what: "the table of rows to search" });
+        }
+        let d = rows.columns();
+        let mut centre = vec![0.0; d];
+        for i in 0..rows.len() {
+            // Divided first: a sum of rows near 1e308 would overflow.
+            centre.iter_mut().zip(rows.row(i)).for_each(|(c, x)| *c += x / rows.len() as f64);
+        }
+        let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
+        let unit = if longest > 0.0 && longest.is_finite() {
+            2f64.powi(-(longest.log2().floor() as i32) - 1)
+        } else {
+            1.0
+        };
+        let single = to_single(rows.values(), &centre, unit);
+        let half_norms = single.chunks_exact(d).map(|y| (0.5 * square_sum(y)) as f32).collect();
+        Ok(Self { rows, centre, unit, single, half_norms, longest: longest * unit })
+    }
+
+    /// The rows searched among.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The `k` nearest rows of each query.
+    ///
+    /// # Errors
+    /// `k` is 0 or above the number of rows, or queries with other columns.
+    pub fn search(&self, queries: &Rows, k: usize) -> Result<Neighbors> {
+        if queries.columns() != self.rows.columns() {
+            let (seen, expected) = (queries.columns(), self.rows.columns());
+            return Err(Error::Length { what: "columns of the queries", seen, expected });
+        }
+        if k == 0 || k > self.rows.len() {
+            let allowed = "at least 1 and at most the number of rows searched";
+            return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
+        }
+        let d = queries.columns();
+        let found: Vec<Vec<(f64, usize)>> = queries
+            .values()
+            .par_chunks(QUERIES * d)
+            .flat_map_iter(|block| self.search_block(block, k))
+            .collect();
+        let indices = found.iter().flatten().map(|&(_, i)| i).collect();
+        let distances = found.iter().flatten().map(|&(squared, _)| squared.sqrt()).collect();
+        Ok(Neighbors { k, indices, distances })
+    }
+
+    fn search_block(&self, queries: &[f64], k: usize) -> Vec<Vec<(f64, usize)>> {
+        let d = self.rows.columns();
+        let n = queries.len() / d;
+        let single = to_single(queries, &self.centre, self.unit);
+        let mut candidates: Vec<Candidates> = queries
+            .chunks_exact(d)
+            .map(|query| Candidates::new(k, self.score_error(centred_norm(query, &self.centre) * self.unit)))
+            .collect();
+        let mut scores = vec![0f32; n * ROWS];
+        for (block, rows) in self.single.chunks(ROWS * d).enumerate() {
+            let m = rows.len() / d;
+            let half_norms = &self.half_norms[block * ROWS..block * ROWS + m];
+            let to = MatMut::from_row_major_slice_mut(&mut scores[..n * m], n, m);
+            let (from, rows) =
+                (MatRef::from_row_major_slice(&single, n, d), MatRef::from_row_major_slice(rows, m, d));
+            matmul(to, Accum::Replace, from, rows.transpose(), -1.0, Par::Seq);
+            for (candidates, scores) in candidates.iter_mut().zip(scores[..n * m].chunks_exact(m)) {
+                candidates.scan(scores, half_norms, block * ROWS);
+            }
+        }
+        candidates
+            .into_iter()
+            .zip(queries.chunks_exact(d))
+            .map(|(candidates, query)| self.decide(candidates, query, k))
+            .collect()
+    }
+
+    /// A bound on `|computed score − true score|` for a query of this norm.
+    ///
+    /// With u = 2⁻²⁴: each factor is rounded once (2u), a dot product of length d adds d·u, the half
+    /// norm and the final sum add 2u more; all relative to `‖x‖‖y‖ + ½‖y‖²`. The constant covers
+    /// higher orders and products below the range of single precision.
+    fn score_error(&self, query_norm: f64) -> f32 {
+        let d = self.rows.columns() as f64;
+        let relative = 1.01 * (d + 8.0) * 2f64.powi(-24);
+        let bound =
+            relative * (query_norm * self.longest + 0.5 * self.longest * self.longest) + d * 2f64.powi(-120);
+        // Beyond this the product itself may overflow: every row becomes a candidate.
+        if query_norm < 1e15 { bound as f32 } else { f32::INFINITY }
+    }
+
+    /// Measures the candidates by the plain formula and keeps the `k` best.
+    fn decide(&self, candidates: Candidates, query: &[f64], k: usize) -> Vec<(f64, usize)> {
+        let all = 0..self.rows.len();
+        let indices: Vec<usize> =
+            if candidates.error.is_finite() { candidates.into_indices() } else { all.collect() };
+        let mut measured: Vec<(f64, usize)> =
+            indices.into_iter().map(|i| (squared_distance(query, self.rows.row(i)), i)).collect();
+        let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        if measured.len() > k {
+            measured.select_nth_unstable_by(k - 1, order);
+            measured.truncate(k);
+        }
+        measured.sort_unstable_by(order);
+        measured
+    }
+}
+
+impl Neighbors {
+    /// How many neighbours each query has.
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The number of queries.
+    pub fn len(&self) -> usize {
+        self.indices.len() / self.k
+    }
+
+    /// Whether there is no query.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// The neighbours of one query, as row indices, nearest first.
+    pub fn indices(&self, query: usize) -> &[usize] {
+        &self.indices[query * self.k..(query + 1) * self.k]
+    }
+
+    /// Their distances.
+    pub fn distances(&self, query: usize) -> &[f64] {
+        &self.distances[query * self.k..(query + 1) * self.k]
+    }
+
+    /// How many neighbours of one query each class has.
+    pub fn votes(&self, query: usize, labels: &Labels) -> Vec<usize> {
+        let mut votes = vec![0; labels.class_count()];
+        self.indices(query).iter().for_each(|&i| votes[labels.codes()[i] as usize] += 1);
+        votes
+    }
+
+    /// The class of each query by majority; a tie goes to the first class in order.
+    pub fn vote(&self, labels: &Labels) -> Vec<u32> {
+        (0..self.len())
+            .map(|query| {
+                let votes = self.votes(query, labels);
+                let most = votes.iter().copied().max().unwrap_or(0);
+                votes.iter().position(|&v| v == most).unwrap_or(0) as u32
+            })
+            .collect()
+    }
+}
+
+/// The candidates of one query: all rows whose score may still be among the `k` best.
+struct Candidates {
+    k: usize,
+    error: f32,
+    /// Scores above this cannot be among the `k` best: the k-th best so far plus twice the error.
+    bound: f32,
+    found: Vec<(f32, u32)>,
+    prune_at: usize,
+}
+
+impl Candidates {
+    fn new(k: usize, error: f32) -> Self {
+        Self { k, error, bound: f32::INFINITY, found: Vec::new(), prune_at: (4 * k).max(64) }
+    }
+
+    fn scan(&mut self, products: &[f32], half_norms: &[f32], first: usize) {
+        for (chunk, (products, norms)) in products.chunks(16).zip(half_norms.chunks(16)).enumerate() {
+            let lowest = products.iter().zip(norms).map(|(p, h)| p + h).fold(f32::INFINITY, f32::min);
+            if lowest > self.bound {
+                continue;
+            }
+            for (k, (p, h)) in products.iter().zip(norms).enumerate() {
+                if p + h <= self.bound {
+                    self.found.push((p + h, (first + 16 * chunk + k) as u32));
+                }
+            }
+            if self.found.len() >= self.prune_at {
+                self.prune();
+            }
+        }
+    }
+
+    fn prune(&mut self) {
+        if self.found.len() < self.k {
+            return;
+        }
+        let (_, kth, _) = self.found.select_nth_unstable_by(self.k - 1, |a, b| a.0.total_cmp(&b.0));
+        let bound = kth.0 + 2.0 * self.error;
+        // Rounded up, so that the bound stays one.
+        self.bound = bound + bound.abs() * f32::EPSILON;
+        let bound = self.bound;
+        self.found.retain(|candidate| candidate.0 <= bound);
+        self.prune_at = (2 * self.found.len()).max(4 * self.k).max(64);
+    }
+
+    fn into_indices(mut self) -> Vec<usize> {
+        self.prune();
+        self.found.into_iter().map(|(_, i)| i as usize).collect()
+    }
+}
+
+/// `Σ(x_j − y_j)²` in a fixed order of four partial sums.
+fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
+    let mut partial = [0.0f64; 4];
+    let (mut xs, mut ys) = (x.chunks_exact(4), y.chunks_exact(4));
+    for (x, y) in (&mut xs).zip(&mut ys) {
+        for k in 0..4 {
+            partial[k] += (x[k] - y[k]) * (x[k] - y[k]);
+        }
+    }
+    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| (x - y) * (x - y)).sum();
+    (partial[0] + partial[1]) + (partial[2] + partial[3]) + rest
+}
+
+fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
+    let largest = row.iter().zip(centre).map(|(x, c)| (x - c).abs()).fold(0.0, f64::max);
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * row.iter().zip(centre).map(|(x, c)| ((x - c) / largest).powi(2)).sum::<f64>().sqrt()
+}
+
+fn to_single(values: &[f64], centre: &[f64], unit: f64) -> Vec<f32> {
+    let mut single = Vec::with_capacity(values.len());
+    for row in values.chunks_exact(centre.len()) {
+        single.extend(row.iter().zip(centre).map(|(x, c)| ((x - c) * unit) as f32));
+    }
+    single
+}
+
+fn square_sum(row: &[f32]) -> f64 {
+    row.iter().map(|&x| f64::from(x) * f64::from(x)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    fn brute(rows: &Rows, query: &[f64], k: usize) -> Vec<usize> {
+        let mut all: Vec<(f64, usize)> =
+            (0..rows.len()).map(|i| (squared_distance(query, rows.row(i)), i)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        all[..k].iter().map(|&(_, i)| i).collect()
+    }
+
+    fn random_rows(n: usize, d: usize, seed: u64, f: impl Fn(f64) -> f64) -> Rows {
+        let mut random = Random::new(seed, 0);
+        Rows::new((0..n * d).map(|_| f(random.uniform())).collect(), d).unwrap()
+    }
+
+    fn assert_exact(rows: &Rows, queries: &Rows, k: usize) {
+        let found = Knn::new(rows.clone()).unwrap().search(queries, k).unwrap();
+        for q in 0..queries.len() {
+            assert_eq!(found.indices(q), brute(rows, queries.row(q), k), "query {q}");
+        }
+    }
+
+    #[test]
+    fn the_answer_equals_the_plain_formula() {
+        for (n, d, k) in [(1, 1, 1), (7, 3, 7), (3000, 5, 4), (1500, 40, 17), (1100, 130, 1)] {
+            assert_exact(&random_rows(n, d, 1, |x| x), &random_rows(70, d, 2, |x| x), k);
+        }
+    }
+
+    #[test]
+    fn equal_distances_go_to_the_earlier_row() {
+        let rows = random_rows(2500, 3, 3, |x| (4.0 * x).floor());
+        assert_exact(&rows, &random_rows(50, 3, 4, |x| (4.0 * x).floor()), 9);
+    }
+
+    #[test]
+    fn near_ties_below_single_precision_are_decided_right() {
+        // Distances differ by parts in 1e12: single precision sees them as equal.
+        let rows = random_rows(2000, 8, 5, |x| 1.0 + 1e-12 * x);
+        assert_exact(&rows, &random_rows(20, 8, 6, |x| 3.0 + x), 5);
+    }
+
+    #[test]
+    fn far_from_the_origin_and_at_extreme_scales_nothing_is_lost() {
+        for f in [|x: f64| 1e9 + x, |x| 1e-150 * x, |x| 1e150 * x, |x| if x > 0.99 { 1e12 * x } else { x }] {
+            assert_exact(&random_rows(1200, 6, 7, f), &random_rows(20, 6, 8, f), 5);
+        }
+        // A query far outside the range of the rows.
+        assert_exact(&random_rows(1200, 6, 7, |x| x), &random_rows(3, 6, 8, |x| 1e60 * x), 5);
+    }
+
+    #[test]
+    fn a_vote_tie_goes_to_the_first_class() {
+        let knn = Knn::new(Rows::new(vec![0.0, 1.0, 2.0, 3.0], 1).unwrap()).unwrap();
+        let found = knn.search(&Rows::new(vec![3.0], 1).unwrap(), 4).unwrap();
+        assert_eq!(found.vote(&Labels::new(["b", "b", "a", "a"])), [0]);
+        assert_eq!(found.votes(0, &Labels::new(["b", "b", "a", "a"])), [2, 2]);
+    }
+
+    #[test]
+    fn k_must_fit() {
+        let knn = Knn::new(Rows::new(vec![0.0, 1.0], 1).unwrap()).unwrap();
+        let query = Rows::new(vec![0.0], 1).unwrap();
+        assert!(knn.search(&query, 0).is_err() && knn.search(&query, 3).is_err());
+        assert!(knn.search(&Rows::new(vec![0.0, 1.0], 2).unwrap(), 1).is_err());
+    }
+}

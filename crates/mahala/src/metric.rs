@@ -1,0 +1,243 @@
+//! The learned metric `d_A`, as the linear map `L` with `A = LᵀL`.
+
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::spd::{Spd, eigen, mirror_lower};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+use rayon::prelude::*;
+
+/// A Mahalanobis metric of rank `r` on rows with `d` columns.
+///
+/// # Formula
+/// ```text
+/// z = L·((x − mean) / scale),     d_A(x, y) = ‖z_x − z_y‖² = (x − y)ᵀA(x − y)
+/// ```
+///
+/// The rows of `L` are ordered: the first `r` of them make the best metric of rank `r`.
+///
+/// ```
+/// use mahala::{Metric, Spd};
+/// let metric = Metric::from_matrix(&Spd::diagonal(&[4.0, 1.0])?)?;
+/// assert!((metric.squared_distance(&[0.0, 0.0], &[1.0, 3.0])? - 13.0).abs() < 1e-12);
+/// assert_eq!(metric.reduced(1)?.rank(), 1);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    components: Mat<f64>,
+    mean: Vec<f64>,
+    scale: Option<Vec<f64>>,
+}
+
+/// Rows transformed at a time: fixed, so that the bits do not depend on the number of threads.
+const BLOCK: usize = 512;
+
+impl Metric {
+    /// A metric from its parts: `components` is `L`, `r × d`.
+    ///
+    /// # Errors
+    /// Shapes that do not agree, cells that are not finite, a scale that is not positive.
+    pub fn new(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
+        let d = components.ncols();
+        if components.nrows() == 0 || d == 0 {
+            return Err(Error::Empty { what: "the matrix of components" });
+        }
+        Rows::from_mat(components.as_ref())?;
+        for (what, list) in [("means", Some(&mean)), ("scales", scale.as_ref())] {
+            let Some(list) = list else { continue };
+            if list.len() != d {
+                return Err(Error::Length { what, seen: list.len(), expected: d });
+            }
+            Rows::new(list.clone(), d)?;
+        }
+        if let Some(&bad) = scale.iter().flatten().find(|&&s| s <= 0.0) {
+            return Err(Error::Parameter { name: "scale", value: bad.to_string(), allowed: "above 0" });
+        }
+        Ok(Self { components, mean, scale })
+    }
+
+    /// The Euclidean metric.
+    ///
+    /// # Panics
+    /// If `d` is 0.
+    pub fn euclidean(d: usize) -> Self {
+        assert!(d > 0, "a metric needs at least one column");
+        Self { components: Mat::identity(d, d), mean: vec![0.0; d], scale: None }
+    }
+
+    /// The metric of a given matrix `A`.
+    ///
+    /// # Errors
+    /// No convergence.
+    pub fn from_matrix(a: &Spd) -> Result<Self> {
+        let d = a.dimension();
+        let e = eigen(a.as_mat(), "A")?;
+        let components =
+            Mat::from_fn(d, d, |i, j| e.values[d - 1 - i].max(0.0).sqrt() * e.vectors[(j, d - 1 - i)]);
+        Self::new(components, vec![0.0; d], None)
+    }
+
+    /// The same metric with the origin of [`Metric::transform`] moved; no distance changes.
+    ///
+    /// # Errors
+    /// A mean of another length, or not finite.
+    pub fn centred_at(self, mean: Vec<f64>) -> Result<Self> {
+        Self::new(self.components, mean, self.scale)
+    }
+
+    /// `L`, `rank() × columns()`; applied after mean and scale.
+    pub fn components(&self) -> MatRef<'_, f64> {
+        self.components.as_ref()
+    }
+
+    /// What is subtracted first.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// What is divided by next, if the metric was learned on standardised columns.
+    pub fn scale(&self) -> Option<&[f64]> {
+        self.scale.as_deref()
+    }
+
+    /// The number of columns of the rows it measures.
+    pub fn columns(&self) -> usize {
+        self.components.ncols()
+    }
+
+    /// The number of coordinates after [`Metric::transform`].
+    pub fn rank(&self) -> usize {
+        self.components.nrows()
+    }
+
+    /// `A = LᵀL` for rows as the user has them (scales included).
+    ///
+    /// # Errors
+    /// An entry outside the range of 64-bit numbers.
+    pub fn matrix(&self) -> Result<Mat<f64>> {
+        let (r, d) = (self.rank(), self.columns());
+        let scaled =
+            Mat::from_fn(r, d, |i, j| self.components[(i, j)] / self.scale.as_ref().map_or(1.0, |s| s[j]));
+        let mut a = scaled.transpose() * &scaled;
+        mirror_lower(&mut a);
+        if (0..d).any(|j| a.col(j).iter().any(|x| !x.is_finite())) {
+            return Err(Error::OutOfRange { what: "the matrix A" });
+        }
+        Ok(a)
+    }
+
+    /// The leading `r` coordinates: a metric of lower rank.
+    ///
+    /// # Errors
+    /// `r` is 0 or above the rank.
+    pub fn reduced(&self, r: usize) -> Result<Self> {
+        if r == 0 || r > self.rank() {
+            let allowed = "at least 1 and at most the rank of the metric";
+            return Err(Error::Parameter { name: "rank", value: r.to_string(), allowed });
+        }
+        let components = self.components.as_ref().subrows(0, r).to_owned();
+        Ok(Self { components, mean: self.mean.clone(), scale: self.scale.clone() })
+    }
+
+    /// `d_A(x, y)`, the squared distance.
+    ///
+    /// # Errors
+    /// Rows of another length, or a result that is not finite.
+    pub fn squared_distance(&self, x: &[f64], y: &[f64]) -> Result<f64> {
+        for row in [x, y] {
+            if row.len() != self.columns() {
+                return Err(Error::Length {
+                    what: "cells of a row",
+                    seen: row.len(),
+                    expected: self.columns(),
+                });
+            }
+        }
+        let difference: Vec<f64> =
+            (0..x.len()).map(|j| (x[j] - y[j]) / self.scale.as_ref().map_or(1.0, |scale| scale[j])).collect();
+        let coordinate =
+            |i: usize| self.components.row(i).iter().zip(&difference).map(|(l, x)| l * x).sum::<f64>();
+        let squared: f64 = (0..self.rank()).map(|i| coordinate(i).powi(2)).sum();
+        if squared.is_finite() { Ok(squared) } else { Err(Error::OutOfRange { what: "the distance" }) }
+    }
+
+    /// The distance `√d_A(x, y)`.
+    ///
+    /// # Errors
+    /// As [`Metric::squared_distance`].
+    pub fn distance(&self, x: &[f64], y: &[f64]) -> Result<f64> {
+        self.squared_distance(x, y).map(f64::sqrt)
+    }
+
+    /// Rows in coordinates where the metric is Euclidean: `z = L·((x − mean) / scale)`.
+    ///
+    /// # Errors
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
+    pub fn transform(&self, rows: &Rows) -> Result<Rows> {
+        if rows.columns() != self.columns() {
+            return Err(Error::Length {
+                what: "columns of the rows",
+                seen: rows.columns(),
+                expected: self.columns(),
+            });
+        }
+        let values = project(rows, &self.mean, self.scale.as_deref(), self.components.transpose());
+        Rows::new(values, self.rank()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+    }
+}
+
+/// `((X − mean) / scale) · P`, row-major, by blocks of rows.
+pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
+    let (d, r) = (p.nrows(), p.ncols());
+    let mut out = vec![0.0; rows.len() * r];
+    out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
+        let mut centred = rows.to_vec();
+        for row in centred.chunks_exact_mut(d) {
+            row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
+            if let Some(scale) = scale {
+                row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
+            }
+        }
+        let n = centred.len() / d;
+        let from = MatRef::from_row_major_slice(&centred, n, d);
+        let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
+        matmul(to, Accum::Replace, from, p, 1.0, Par::Seq);
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transformed_rows_are_as_far_apart_as_the_metric_says() {
+        let l = Mat::from_fn(2, 3, |i, j| [[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]][i][j]);
+        let metric = Metric::new(l, vec![1.0, 1.0, 1.0], Some(vec![1.0, 2.0, 4.0])).unwrap();
+        let rows = Rows::new(vec![0.0, 1.0, 2.0, 5.0, -1.0, 7.0], 3).unwrap();
+        let z = metric.transform(&rows).unwrap();
+        let by_transform: f64 = z.row(0).iter().zip(z.row(1)).map(|(a, b)| (a - b) * (a - b)).sum();
+        let direct = metric.squared_distance(rows.row(0), rows.row(1)).unwrap();
+        let a = metric.matrix().unwrap();
+        let x: Vec<f64> = (0..3).map(|j| rows.row(0)[j] - rows.row(1)[j]).collect();
+        let quadratic: f64 =
+            (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| x[i] * a[(i, j)] * x[j]).sum();
+        assert!((by_transform - direct).abs() < 1e-12);
+        assert!((quadratic - direct).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let metric = Metric::euclidean(2);
+        assert!(metric.distance(&[1.0], &[1.0, 2.0]).is_err());
+        assert!(metric.reduced(0).is_err() && metric.reduced(3).is_err());
+        assert!(Metric::new(Mat::identity(2, 2), vec![0.0], None).is_err());
+        assert!(Metric::new(Mat::identity(2, 2), vec![0.0; 2], Some(vec![1.0, 0.0])).is_err());
+        assert!(Metric::new(Mat::from_fn(1, 1, |_, _| f64::NAN), vec![0.0], None).is_err());
+        assert_eq!(
+            metric.distance(&[1e200, 0.0], &[-1e200, 0.0]),
+            Err(Error::OutOfRange { what: "the distance" })
+        );
+    }
+}

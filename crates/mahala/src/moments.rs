@@ -1,0 +1,384 @@
+//! Per class: weight, mean and centred scatter. All that the closed form needs of labelled rows.
+//!
+//! Moments are updated by blocks, merged and subtracted (Chan's pairwise update, never raw `XᵀX`), so
+//! that streams, files larger than memory, clusters and cross-validation folds need one pass each.
+
+use crate::dataset::{Dataset, Labels, sort_class_names};
+use crate::error::{Error, Result};
+use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks, shift_lower};
+use crate::spd::{parallelism, times_power_of_two};
+use faer::{Mat, MatRef, Par};
+use rayon::prelude::*;
+use std::collections::HashMap;
+
+/// Sums over labelled rows, class by class.
+///
+/// ```
+/// use mahala::{Dataset, Labels, Moments, Rows};
+/// let part = |x: Vec<f64>, y: [&str; 2]| Dataset::new(Rows::new(x, 1)?, Labels::new(y));
+/// let (a, b) = (part(vec![1.0, 3.0], ["u", "v"])?, part(vec![5.0, 9.0], ["u", "v"])?);
+/// let mut moments = Moments::of(&a)?;
+/// moments.merge(&Moments::of(&b)?)?;
+/// assert_eq!(moments.class(0).mean(), [3.0]);          // of 1 and 5
+/// assert_eq!(moments.class(0).scatter()[(0, 0)], 8.0); // (1-3)² + (5-3)²
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Moments {
+    columns: usize,
+    units: Units,
+    /// In the order of class names.
+    classes: Vec<ClassMoments>,
+}
+
+/// The moments of one class, in the units of their columns (see [`Moments::units`]).
+#[derive(Debug, Clone)]
+pub struct ClassMoments {
+    pub(crate) name: String,
+    pub(crate) rows: u64,
+    pub(crate) weight: f64,
+    pub(crate) mean: Vec<f64>,
+    /// `Σ w (x − mean)(x − mean)ᵀ`, lower triangle.
+    pub(crate) scatter: Mat<f64>,
+}
+
+impl ClassMoments {
+    pub(crate) fn new(name: &str, columns: usize) -> Self {
+        let (mean, scatter) = (vec![0.0; columns], Mat::zeros(columns, columns));
+        Self { name: name.to_owned(), rows: 0, weight: 0.0, mean, scatter }
+    }
+
+    /// The class's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many rows were seen.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The sum of their weights.
+    pub fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Their weighted mean.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// Their centred scatter `Σ w (x − mean)(x − mean)ᵀ`; only the lower triangle is kept.
+    pub fn scatter(&self) -> MatRef<'_, f64> {
+        self.scatter.as_ref()
+    }
+
+    /// Adds the rows of one block: its own scatter, and the step between the two means as one more row.
+    ///
+    /// # Formula
+    /// ```text
+    /// M ← M_a + M_b + (w_a w_b / (w_a + w_b)) (m_b − m_a)(m_b − m_a)ᵀ
+    /// ```
+    fn absorb(&mut self, block: &mut Block, weights: Option<&[f64]>, par: Par) {
+        let rows = block.rows().nrows();
+        let weight = weights.map_or(rows as f64, |w| w.iter().sum());
+        self.rows += rows as u64;
+        if weight == 0.0 {
+            return;
+        }
+        let mean = block.centre(weights);
+        if self.weight > 0.0 {
+            let root = (self.weight * weight / (self.weight + weight)).sqrt();
+            block.push(mean.iter().zip(&self.mean).map(|(b, a)| root * (b - a)));
+        }
+        add_gram(self.scatter.as_mut(), block.rows(), par);
+        self.shift_mean(&mean, weight);
+    }
+
+    fn shift_mean(&mut self, mean: &[f64], weight: f64) {
+        self.weight += weight;
+        let share = weight / self.weight;
+        self.mean.iter_mut().zip(mean).for_each(|(a, b)| *a += share * (b - *a));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        if other.weight == 0.0 {
+            return;
+        }
+        let step = self.weight * other.weight / (self.weight + other.weight);
+        self.combine(other, 1.0, step);
+        self.shift_mean(&other.mean, other.weight);
+    }
+
+    /// Undoes [`ClassMoments::merge`].
+    fn subtract(&mut self, other: &Self) {
+        self.rows -= other.rows;
+        if other.weight == 0.0 {
+            return;
+        }
+        let rest = self.weight - other.weight;
+        if self.rows == 0 || rest <= 0.0 {
+            *self = Self { rows: self.rows, ..Self::new(&self.name, self.mean.len()) };
+            return;
+        }
+        for (a, b) in self.mean.iter_mut().zip(&other.mean) {
+            *a += (other.weight / rest) * (*a - b);
+        }
+        self.combine(other, -1.0, -rest * other.weight / self.weight);
+        self.weight = rest;
+        for j in 0..self.mean.len() {
+            self.scatter[(j, j)] = self.scatter[(j, j)].max(0.0);
+        }
+    }
+
+    /// `M ← M + sign·M_other + step·(m_other − m)(m_other − m)ᵀ`
+    fn combine(&mut self, other: &Self, sign: f64, step: f64) {
+        let between: Vec<f64> = other.mean.iter().zip(&self.mean).map(|(b, a)| b - a).collect();
+        for j in 0..between.len() {
+            for i in j..between.len() {
+                self.scatter[(i, j)] += sign * other.scatter[(i, j)] + step * between[i] * between[j];
+            }
+        }
+    }
+
+    fn shift(&mut self, shift: &[i32]) {
+        self.mean.iter_mut().zip(shift).for_each(|(m, &s)| *m = times_power_of_two(*m, s));
+        shift_lower(&mut self.scatter, shift);
+    }
+}
+
+impl Moments {
+    /// No rows yet.
+    ///
+    /// # Errors
+    /// No column.
+    pub fn new(columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::Empty { what: "the list of columns" });
+        }
+        Ok(Self { columns, units: Units::new(columns), classes: Vec::new() })
+    }
+
+    /// The moments of a data set.
+    ///
+    /// # Errors
+    /// Memory: `c·d²` numbers are needed.
+    pub fn of(data: &Dataset) -> Result<Self> {
+        let mut moments = Self::new(data.columns())?;
+        moments.update(data.rows().as_mat(), data.labels(), None)?;
+        Ok(moments)
+    }
+
+    /// Adds rows, each with its label and, if given, its weight. The matrix may have any layout.
+    ///
+    /// # Errors
+    /// Lengths that do not agree, cells that are not finite, weights that are negative or not finite.
+    /// After an error nothing has been added.
+    pub fn update(&mut self, rows: MatRef<'_, f64>, labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
+        self.check(rows, labels, weights)?;
+        let peaks = column_peaks(rows);
+        if peaks.iter().any(|p| !p.is_finite()) || has_nan(rows) {
+            return Err(first_not_finite(rows));
+        }
+        self.set_units(&self.units.widened(&peaks));
+        let all = members_by_class(labels);
+        let members: HashMap<&str, &[usize]> = labels
+            .names()
+            .iter()
+            .zip(&all)
+            .filter(|(_, m)| !m.is_empty())
+            .map(|(n, m)| (&**n, &**m))
+            .collect();
+        self.ensure_classes(members.keys().copied());
+        let tasks: Vec<(&mut ClassMoments, &[usize])> = self
+            .classes
+            .iter_mut()
+            .filter_map(|class| members.get(&*class.name).map(|indices| (class, *indices)))
+            .collect();
+        let units = &self.units;
+        let run = |(class, indices): (&mut ClassMoments, &[usize]), par| {
+            let mut block = Block::new(rows.ncols());
+            for indices in indices.chunks(BLOCK) {
+                block.gather(rows, indices, units);
+                let chosen: Option<Vec<f64>> = weights.map(|w| indices.iter().map(|&i| w[i]).collect());
+                class.absorb(&mut block, chosen.as_deref(), par);
+            }
+        };
+        // Each class is summed by one task in row order: the cut into tasks changes no bit.
+        if rows.nrows() * self.columns * self.columns > 4_000_000 {
+            let par = parallelism(self.columns);
+            tasks.into_par_iter().for_each(|task| run(task, par));
+        } else {
+            tasks.into_iter().for_each(|task| run(task, Par::Seq));
+        }
+        Ok(())
+    }
+
+    /// Adds the rows another instance has seen.
+    ///
+    /// # Errors
+    /// Another number of columns.
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.check_columns(other.columns)?;
+        self.set_units(&self.units.widened(other.units.peaks()));
+        self.ensure_classes(other.classes.iter().map(ClassMoments::name));
+        let theirs = other.by_name();
+        for mine in &mut self.classes {
+            if let Some(theirs) = theirs.get(&*mine.name) {
+                mine.merge(&theirs.in_units(&other.units, &self.units));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes rows away again that were added before.
+    ///
+    /// What is left carries the rounding of what was taken: where a column varied in the removed rows
+    /// alone, its scatter may end a few units of rounding above 0.
+    ///
+    /// # Errors
+    /// Another number of columns, or more rows of a class than were ever added.
+    pub fn subtract(&mut self, other: &Self) -> Result<()> {
+        self.check_columns(other.columns)?;
+        let mine = self.by_name();
+        for theirs in &other.classes {
+            let seen = mine.get(theirs.name()).map_or(0, |class| class.rows);
+            if theirs.rows > seen {
+                let reason =
+                    format!("class '{}' has {seen} rows, {} cannot be taken away", theirs.name, theirs.rows);
+                return Err(Error::Moments { reason });
+            }
+        }
+        self.set_units(&self.units.widened(other.units.peaks()));
+        let theirs = other.by_name();
+        for mine in &mut self.classes {
+            if let Some(theirs) = theirs.get(&*mine.name) {
+                mine.subtract(&theirs.in_units(&other.units, &self.units));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The classes seen, in order.
+    pub fn classes(&self) -> &[ClassMoments] {
+        &self.classes
+    }
+
+    /// One class.
+    ///
+    /// # Panics
+    /// If there are not that many.
+    pub fn class(&self, index: usize) -> &ClassMoments {
+        &self.classes[index]
+    }
+
+    /// How many rows were seen.
+    pub fn rows(&self) -> u64 {
+        self.classes.iter().map(|class| class.rows).sum()
+    }
+
+    /// The unit of each column, as an exponent of two: means are in units, scatters in their products.
+    /// All 0 unless a column's largest value is beyond 2^±200.
+    pub fn units(&self) -> &[i32] {
+        self.units.exponents()
+    }
+
+    /// The mean of one column over all classes, in the column's own scale.
+    pub(crate) fn mean_of_column(&self, j: usize) -> f64 {
+        let weight: f64 = self.classes.iter().map(|class| class.weight).sum();
+        let mean: f64 = self.classes.iter().map(|class| class.weight / weight * class.mean[j]).sum();
+        times_power_of_two(mean, self.units.exponents()[j])
+    }
+
+    pub(crate) fn peaks(&self) -> &[f64] {
+        self.units.peaks()
+    }
+
+    pub(crate) fn from_parts(columns: usize, peaks: Vec<f64>, classes: Vec<ClassMoments>) -> Self {
+        Self { columns, units: Units::from_peaks(peaks), classes }
+    }
+
+    fn check(&self, rows: MatRef<'_, f64>, labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
+        self.check_columns(rows.ncols())?;
+        if labels.len() != rows.nrows() {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.nrows() });
+        }
+        let Some(weights) = weights else { return Ok(()) };
+        if weights.len() != rows.nrows() {
+            return Err(Error::Length { what: "weights", seen: weights.len(), expected: rows.nrows() });
+        }
+        match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
+            Some(index) => Err(Error::Weight { index, value: weights[index] }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_columns(&self, seen: usize) -> Result<()> {
+        if seen == self.columns {
+            return Ok(());
+        }
+        Err(Error::Length { what: "columns of the rows", seen, expected: self.columns })
+    }
+
+    fn set_units(&mut self, units: &Units) {
+        if let Some(shift) = self.units.shift_to(units) {
+            self.classes.iter_mut().for_each(|class| class.shift(&shift));
+        }
+        self.units = units.clone();
+    }
+
+    fn by_name(&self) -> HashMap<&str, &ClassMoments> {
+        self.classes.iter().map(|class| (class.name(), class)).collect()
+    }
+
+    fn ensure_classes<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        let known = self.by_name();
+        let new: Vec<&str> = names.filter(|name| !known.contains_key(name)).collect();
+        if new.is_empty() {
+            return;
+        }
+        self.classes.extend(new.into_iter().map(|name| ClassMoments::new(name, self.columns)));
+        sort_class_names(&mut self.classes, |class| &class.name);
+    }
+}
+
+impl ClassMoments {
+    fn in_units(&self, from: &Units, to: &Units) -> Self {
+        let mut copy = self.clone();
+        if let Some(shift) = from.shift_to(to) {
+            copy.shift(&shift);
+        }
+        copy
+    }
+}
+
+fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
+    let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
+    labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
+    members
+}
+
+fn has_nan(rows: MatRef<'_, f64>) -> bool {
+    match rows.try_as_row_major() {
+        Some(rows) => (0..rows.nrows()).any(|i| rows.row(i).as_slice().iter().any(|x| x.is_nan())),
+        None => (0..rows.ncols()).any(|j| rows.col(j).iter().any(|x| x.is_nan())),
+    }
+}
+
+fn first_not_finite(rows: MatRef<'_, f64>) -> Error {
+    for row in 0..rows.nrows() {
+        for column in 0..rows.ncols() {
+            let value = rows[(row, column)];
+            if !value.is_finite() {
+                return Error::NotFinite { row, column, value };
+            }
+        }
+    }
+    Error::OutOfRange { what: "a cell" }
+}

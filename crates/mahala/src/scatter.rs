@@ -1,0 +1,250 @@
+//! `S` and `D` (eq. 3): the sums of outer products over similar and over dissimilar pairs.
+
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::moments::Moments;
+use crate::pairs::{Pair, Pairs};
+use crate::spd::{mirror_lower, parallelism, times_power_of_two};
+use faer::{Mat, MatRef};
+
+/// `S` and `D`, with the number of pairs behind each.
+///
+/// # Formula
+/// ```text
+/// S = Σ_{(i,j) ∈ 𝒮} w_ij (x_i − x_j)(x_i − x_j)ᵀ,     D = Σ_{(i,j) ∈ 𝒟} w_ij (x_i − x_j)(x_i − x_j)ᵀ
+/// ```
+///
+/// ```
+/// use mahala::{Dataset, Labels, Moments, Pairs, Rows, Scatter};
+/// let rows = Rows::new(vec![0.0, 1.0, 5.0], 1)?;
+/// let labels = Labels::new(["a", "a", "b"]);
+/// let listed = Scatter::from_pairs(&rows, &Pairs::all(&labels))?;
+/// let summed = Scatter::all_pairs(&Moments::of(&Dataset::new(rows, labels)?)?)?;
+/// assert_eq!(listed.d()[(0, 0)], 25.0 + 16.0);
+/// assert!((summed.d()[(0, 0)] - 41.0).abs() < 1e-12);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Scatter {
+    s: Mat<f64>,
+    d: Mat<f64>,
+    units: Vec<i32>,
+    similar: PairCount,
+    dissimilar: PairCount,
+}
+
+/// How many pairs a sum holds, and their weights together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairCount {
+    /// The number of pairs.
+    pub pairs: u64,
+    /// The sum of their weights.
+    pub weight: f64,
+}
+
+impl Scatter {
+    /// All pairs at once, in `O(c·d²)` from the moments.
+    ///
+    /// # Formula
+    /// ```text
+    /// S = Σ_c w_c M_c,     D = w Σ_c w_c (m_c − m)(m_c − m)ᵀ + Σ_c (w − w_c) M_c
+    /// ```
+    ///
+    /// # Errors
+    /// One class only, or no class with two rows.
+    pub fn all_pairs(moments: &Moments) -> Result<Self> {
+        let classes: Vec<_> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
+        if classes.len() < 2 {
+            let class = classes.first().map_or("", |class| class.name()).to_owned();
+            return Err(Error::OneClass { class, rows: moments.rows() as usize });
+        }
+        if classes.iter().all(|class| class.rows() < 2) {
+            let reason = format!("each of the {} classes has one row", classes.len());
+            return Err(Error::NoSimilarPair { reason });
+        }
+        let n = moments.columns();
+        let w: f64 = classes.iter().map(|class| class.weight()).sum();
+        let m: Vec<f64> = (0..n)
+            .map(|j| {
+                let pivot = classes[0].mean()[j];
+                pivot + classes.iter().map(|c| c.weight() * (c.mean()[j] - pivot)).sum::<f64>() / w
+            })
+            .collect();
+        let (mut s, mut d) = (Mat::zeros(n, n), Mat::zeros(n, n));
+        for class in &classes {
+            let (w_c, scatter) = (class.weight(), class.scatter());
+            let step: Vec<f64> = class.mean().iter().zip(&m).map(|(m_c, m)| m_c - m).collect();
+            for j in 0..n {
+                for i in j..n {
+                    s[(i, j)] += w_c * scatter[(i, j)];
+                    d[(i, j)] += (w - w_c) * scatter[(i, j)] + w * w_c * step[i] * step[j];
+                }
+            }
+        }
+        let (similar, dissimilar) = count_all_pairs(moments);
+        Self::assemble(s, d, moments.units().to_vec(), similar, dissimilar)
+    }
+
+    /// The pairs of a list, within one table.
+    ///
+    /// # Errors
+    /// A pair that names no row, no similar pair, or no dissimilar pair.
+    pub fn from_pairs(rows: &Rows, pairs: &Pairs) -> Result<Self> {
+        Self::between(rows, rows, pairs)
+    }
+
+    /// The pairs of a list; the first of each is a row of one table, the second of another.
+    ///
+    /// # Errors
+    /// Tables with different columns, a pair that names no row, no similar pair, or no dissimilar pair.
+    pub fn between(first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Self> {
+        if first.columns() != second.columns() {
+            let (seen, expected) = (second.columns(), first.columns());
+            return Err(Error::Length { what: "columns of the second table", seen, expected });
+        }
+        Pairs::new(pairs.as_slice().to_vec(), first.len(), second.len())?;
+        let units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
+        let sum = |similar: bool| {
+            let chosen: Vec<&Pair> = pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
+            let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
+            sum_of_differences(&chosen, ends, &units)
+        };
+        let ((s, similar), (d, dissimilar)) = rayon::join(|| sum(true), || sum(false));
+        Self::assemble(s, d, units.exponents().to_vec(), similar, dissimilar)
+    }
+
+    /// Differences `x_i − x_j` given as rows, each with its kind and, if given, its weight.
+    ///
+    /// # Errors
+    /// Lengths that do not agree, a bad weight, no similar pair, or no dissimilar pair.
+    pub fn from_differences(differences: &Rows, similar: &[bool], weights: Option<&[f64]>) -> Result<Self> {
+        let n = differences.len();
+        for (what, seen) in [("marks of pairs", similar.len()), ("weights", weights.map_or(n, <[f64]>::len))]
+        {
+            if seen != n {
+                return Err(Error::Length { what, seen, expected: n });
+            }
+        }
+        let origin = Rows::from_finite(vec![0.0; differences.columns()], differences.columns());
+        let pairs = (0..n).map(|i| {
+            let pair = Pair { first: i, second: 0, similar: similar[i], weight: 1.0 };
+            pair.weighing(weights.map_or(1.0, |w| w[i]))
+        });
+        Self::between(differences, &origin, &Pairs::new(pairs.collect(), n, 1)?)
+    }
+
+    /// `S`, symmetric, in units (see [`Moments::units`]).
+    pub fn s(&self) -> MatRef<'_, f64> {
+        self.s.as_ref()
+    }
+
+    /// `D`, symmetric, in units.
+    pub fn d(&self) -> MatRef<'_, f64> {
+        self.d.as_ref()
+    }
+
+    /// The unit of each column, as an exponent of two; all 0 unless a column's scale is extreme.
+    pub fn units(&self) -> &[i32] {
+        &self.units
+    }
+
+    /// The number of columns.
+    pub fn columns(&self) -> usize {
+        self.s.nrows()
+    }
+
+    /// The similar pairs.
+    pub fn similar(&self) -> PairCount {
+        self.similar
+    }
+
+    /// The dissimilar pairs.
+    pub fn dissimilar(&self) -> PairCount {
+        self.dissimilar
+    }
+
+    /// Both sums times a factor.
+    #[must_use]
+    pub fn scaled(mut self, factor: f64) -> Self {
+        for matrix in [&mut self.s, &mut self.d] {
+            for j in 0..matrix.ncols() {
+                matrix.as_mut().col_mut(j).iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+        self.similar.weight *= factor;
+        self.dissimilar.weight *= factor;
+        self
+    }
+
+    /// The sums as they would be after dividing column `j` by `scale[j]`; units are gone then.
+    pub(crate) fn standardized(mut self, scale: &[f64]) -> Self {
+        let factor: Vec<f64> =
+            scale.iter().zip(&self.units).map(|(s, &u)| 1.0 / times_power_of_two(*s, -u)).collect();
+        for matrix in [&mut self.s, &mut self.d] {
+            for j in 0..factor.len() {
+                for i in 0..factor.len() {
+                    matrix[(i, j)] *= factor[i] * factor[j];
+                }
+            }
+        }
+        self.units.fill(0);
+        self
+    }
+
+    fn assemble(
+        mut s: Mat<f64>,
+        mut d: Mat<f64>,
+        units: Vec<i32>,
+        similar: PairCount,
+        dissimilar: PairCount,
+    ) -> Result<Self> {
+        if similar.weight <= 0.0 {
+            let reason = format!("{} pairs are marked similar, with weight 0 together", similar.pairs);
+            return Err(Error::NoSimilarPair { reason });
+        }
+        if dissimilar.weight <= 0.0 {
+            let reason = format!("{} pairs are marked dissimilar, with weight 0 together", dissimilar.pairs);
+            return Err(Error::NoDissimilarPair { reason });
+        }
+        mirror_lower(&mut s);
+        mirror_lower(&mut d);
+        Ok(Self { s, d, units, similar, dissimilar })
+    }
+}
+
+/// The numbers of similar and dissimilar pairs among all; no overflow up to 6·10⁹ rows.
+fn count_all_pairs(moments: &Moments) -> (PairCount, PairCount) {
+    let pairs_of = |n: u64| u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
+    let within: u128 = moments.classes().iter().map(|class| pairs_of(class.rows())).sum();
+    let total = pairs_of(moments.rows());
+    // Σ_{i<j} w_i w_j over dissimilar pairs; within a class the squares of single weights are not
+    // known, so the plain count stands for it when all weights are 1 and w_c²/2 bounds it otherwise.
+    let plain = moments.classes().iter().all(|class| class.weight() == class.rows() as f64);
+    let w: f64 = moments.classes().iter().map(|class| class.weight()).sum();
+    let squares: f64 = moments.classes().iter().map(|class| class.weight().powi(2)).sum();
+    let within_weight = if plain { within as f64 } else { 0.5 * squares };
+    let across = total - within;
+    let across_weight = if plain { across as f64 } else { 0.5 * (w * w - squares) };
+    (
+        PairCount { pairs: u64::try_from(within).unwrap_or(u64::MAX), weight: within_weight },
+        PairCount { pairs: u64::try_from(across).unwrap_or(u64::MAX), weight: across_weight },
+    )
+}
+
+fn sum_of_differences<'a, T>(
+    pairs: &[T],
+    ends: impl Fn(&T) -> (&'a [f64], &'a [f64], f64),
+    units: &Units,
+) -> (Mat<f64>, PairCount) {
+    let n = units.exponents().len();
+    let mut sum = Mat::zeros(n, n);
+    let mut block = Block::new(n);
+    let mut weight = 0.0;
+    for chunk in pairs.chunks(BLOCK) {
+        block.gather_differences(chunk.iter().map(&ends), units);
+        add_gram(sum.as_mut(), block.rows(), parallelism(n));
+        weight += chunk.iter().map(|pair| ends(pair).2).sum::<f64>();
+    }
+    (sum, PairCount { pairs: pairs.len() as u64, weight })
+}

@@ -1,0 +1,373 @@
+//! Choosing t: folds, cross-validated error, and the paper's search in two steps (Sec. 3.1).
+//!
+//! Folds and pairs stay fixed during a search, so that all values of t see the same data. For each fold
+//! the geodesic is factorised once; a value of t then only re-weights coordinates.
+
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::{Gmml, PairRule, Solution};
+use crate::knn::Knn;
+use crate::moments::Moments;
+use crate::pairs::Pairs;
+use crate::random::Random;
+use crate::standardize::ColumnStatistics;
+use crate::verify::{area_under_curve, squared_pair_distances};
+use rayon::prelude::*;
+
+/// Told how far a search is (done, total); false ends it.
+pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
+
+/// How t was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The value chosen.
+    pub t: f64,
+    /// Every value tried, ascending, with its cross-validated error in [0, 1].
+    pub curve: Vec<(f64, f64)>,
+    /// What the error counts.
+    pub criterion: Criterion,
+    /// How many folds took part.
+    pub folds: usize,
+    /// How many rows (or pairs) the choice was made on.
+    pub rows: usize,
+}
+
+/// What a cross-validated error counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Criterion {
+    /// The share of rows whose class their neighbours get wrong.
+    KnnError,
+    /// One minus the area under the ROC curve of the distances of held-out pairs.
+    PairRanking,
+}
+
+/// A partition of `0..n` into folds.
+///
+/// ```
+/// use mahala::{Folds, Random};
+/// let folds = Folds::new(10, 3, &mut Random::new(0, 0))?;
+/// let (train, test) = folds.split(0);
+/// assert_eq!((train.len(), test.len()), (6, 4));
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folds(Vec<Vec<usize>>);
+
+impl Folds {
+    /// `k` folds of nearly equal size, at random, without regard to classes.
+    ///
+    /// # Errors
+    /// Fewer than two folds, or fewer rows than folds.
+    pub fn new(n: usize, k: usize, random: &mut Random) -> Result<Self> {
+        if k < 2 {
+            return Err(Error::Parameter { name: "folds", value: k.to_string(), allowed: "at least 2" });
+        }
+        if n < k {
+            return Err(Error::TooFewRows {
+                what: "cross-validation with that many folds",
+                needed: k,
+                seen: n,
+            });
+        }
+        let mut folds = vec![Vec::with_capacity(n / k + 1); k];
+        for (position, row) in random.permutation(n).into_iter().enumerate() {
+            folds[position % k].push(row);
+        }
+        folds.iter_mut().for_each(|fold| fold.sort_unstable());
+        Ok(Self(folds))
+    }
+
+    /// The number of folds.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Always false.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rows outside and inside one fold, each ascending.
+    ///
+    /// # Panics
+    /// If there are not that many folds.
+    pub fn split(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
+        let outside = self.0.iter().enumerate().filter(|(f, _)| *f != fold).flat_map(|(_, rows)| rows);
+        let mut train: Vec<usize> = outside.copied().collect();
+        train.sort_unstable();
+        (train, self.0[fold].clone())
+    }
+}
+
+/// How many of the test rows the `k` nearest training rows put into a wrong class.
+///
+/// # Errors
+/// Columns that do not agree, or `k` above the number of training rows.
+pub fn wrong_votes(train: &Dataset, test: &Dataset, k: usize) -> Result<usize> {
+    let found = Knn::new(train.rows().clone())?.search(test.rows(), k)?;
+    let predicted = found.vote(train.labels());
+    // Compared by name: the two may number their classes differently.
+    let name = |data: &Dataset, code: u32| data.labels().names()[code as usize].clone();
+    let wrong =
+        predicted.iter().zip(test.labels().codes()).filter(|(p, t)| name(train, **p) != name(test, **t));
+    Ok(wrong.count())
+}
+
+/// The paper's search: five coarse values, then steps of .02 around the best; the first minimum wins.
+///
+/// `errors` is given values of t and returns the error of each. The result is the chosen t and all
+/// values tried, ascending, with their errors.
+///
+/// # Errors
+/// Whatever `errors` fails with.
+pub fn two_step_search(mut errors: impl FnMut(&[f64]) -> Result<Vec<f64>>) -> Result<(f64, Vec<(f64, f64)>)> {
+    let coarse = [0.1, 0.3, 0.5, 0.7, 0.9];
+    let coarse_errors = errors(&coarse)?;
+    let centre = coarse[first_minimum(&coarse_errors)];
+    let fine = fine_grid(centre);
+    let fine_errors = errors(&fine)?;
+    let t = fine[first_minimum(&fine_errors)];
+    let mut curve: Vec<(f64, f64)> = fine.iter().copied().zip(fine_errors).collect();
+    let outside = coarse.iter().copied().zip(coarse_errors).filter(|(t, _)| *t != centre);
+    curve.extend(outside.filter(|(t, _)| !fine.contains(t)));
+    curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok((t, curve))
+}
+
+/// The second step's values around the winner of the first, ascending.
+fn fine_grid(centre: f64) -> Vec<f64> {
+    let hundredths = |from: i32, to: i32| (from..=to).step_by(2).map(|h| f64::from(h) / 100.0);
+    if centre < 0.2 {
+        let mut grid: Vec<f64> = hundredths(0, 24).collect();
+        grid.splice(1..1, [1e-5, 1e-3]);
+        grid
+    } else if centre > 0.8 {
+        let mut grid: Vec<f64> = hundredths(76, 100).collect();
+        let end = grid.len() - 1;
+        grid.splice(end..end, [0.995, 0.9999]);
+        grid
+    } else {
+        let middle = (100.0 * centre).round() as i32;
+        hundredths(middle - 14, middle + 14).collect()
+    }
+}
+
+/// The number of values of t a search tries: five and fifteen.
+pub const VALUES_OF_T: usize = 20;
+
+fn first_minimum(errors: &[f64]) -> usize {
+    let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
+    errors.iter().position(|&e| e == least).unwrap_or(0)
+}
+
+/// One fold, solved: what remains is to weight coordinates and vote.
+struct SolvedFold {
+    train: Vec<usize>,
+    test: Vec<usize>,
+    solution: Solution,
+    mean: Vec<f64>,
+}
+
+/// Chooses t for labelled rows by the error of k nearest neighbours.
+pub(crate) fn t_for_labels(gmml: &Gmml, data: &Dataset, watch: &mut Watch<'_>) -> Result<Selection> {
+    let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
+    let data = &chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
+    let k = gmml.folds.min(data.len());
+    let folds = Folds::new(data.len(), k, &mut Random::new(gmml.seed, 0))?;
+    let solved = solve_folds(gmml, data, &folds)?;
+    if solved.is_empty() {
+        return Err(Error::TooFewRows {
+            what: "choosing t by cross-validation",
+            needed: 4,
+            seen: data.len(),
+        });
+    }
+    let (mut done, total) = (0, VALUES_OF_T * solved.len());
+    let tested: usize = solved.iter().map(|fold| fold.test.len()).sum();
+    let (t, curve) = two_step_search(|values| {
+        let mut wrong = vec![0usize; values.len()];
+        for fold in &solved {
+            let view = FoldView::new(fold, data);
+            for (wrong, &t) in wrong.iter_mut().zip(values) {
+                *wrong += view.wrong_at(t, gmml.k)?;
+                done += 1;
+                if !watch(done, total) {
+                    return Err(Error::Cancelled);
+                }
+            }
+        }
+        Ok(wrong.into_iter().map(|w| w as f64 / tested as f64).collect())
+    })?;
+    Ok(Selection { t, curve, criterion: Criterion::KnnError, folds: solved.len(), rows: data.len() })
+}
+
+/// Chooses t for pairs by how well the distances of held-out pairs rank.
+pub(crate) fn t_for_pairs(
+    gmml: &Gmml,
+    first: &Rows,
+    second: &Rows,
+    pairs: &Pairs,
+    solve: impl Fn(&Pairs) -> Result<Solution>,
+) -> Result<Selection> {
+    let chosen = choose_rows(pairs.len(), gmml.selection_rows, gmml.seed);
+    let pairs = &chosen.map_or_else(|| pairs.clone(), |rows| pairs.subset(&rows));
+    let folds = Folds::new(pairs.len(), gmml.folds.min(pairs.len()), &mut Random::new(gmml.seed, 0))?;
+    let mut solved = Vec::new();
+    for fold in 0..folds.len() {
+        let (train, test) = folds.split(fold);
+        let test = pairs.subset(&test);
+        let both = |similar: bool| test.as_slice().iter().any(|p| p.similar == similar && p.weight > 0.0);
+        match solve(&pairs.subset(&train)) {
+            Ok(solution) if both(true) && both(false) => solved.push((solution, test)),
+            Ok(_) => {}
+            Err(error) if is_lack_of_pairs(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if solved.is_empty() {
+        return Err(Error::TooFewRows { what: "choosing t on held-out pairs", needed: 4, seen: pairs.len() });
+    }
+    let (t, curve) = two_step_search(|values| {
+        let mut errors = vec![0.0; values.len()];
+        for (solution, test) in &solved {
+            for (error, &t) in errors.iter_mut().zip(values) {
+                let distances = squared_pair_distances(&solution.metric(t)?, first, second, test)?;
+                *error += (1.0 - area_under_curve(&distances, test)) / solved.len() as f64;
+            }
+        }
+        Ok(errors)
+    })?;
+    Ok(Selection { t, curve, criterion: Criterion::PairRanking, folds: solved.len(), rows: pairs.len() })
+}
+
+fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedFold>> {
+    let parts = fold_moments(gmml, data, folds)?;
+    let solve = |fold: usize| -> Result<SolvedFold> {
+        let (train, test) = folds.split(fold);
+        let part = data.subset(&train);
+        let statistics = ColumnStatistics::of(part.rows());
+        let solution = match &parts {
+            Some(parts) => {
+                let mut moments = Moments::new(data.columns())?;
+                for (other, part) in parts.iter().enumerate() {
+                    if other != fold {
+                        moments.merge(part)?;
+                    }
+                }
+                gmml.solve_moments(&moments, gmml.standardize.then(|| statistics.scale.clone()))?
+            }
+            None => gmml.solve_labelled(&part, 1 + fold as u64)?,
+        };
+        Ok(SolvedFold { train, test, solution, mean: statistics.mean })
+    };
+    let mut solved = Vec::new();
+    for fold in 0..folds.len() {
+        match solve(fold) {
+            Ok(fold) => solved.push(fold),
+            // A fold without a usable training part says nothing about t.
+            Err(error) if is_lack_of_pairs(&error) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(solved)
+}
+
+/// The moments of each fold, to be merged into those of the others: one pass over the rows instead of
+/// one a fold. Merged rather than subtracted from the whole, because a column that varies in one fold
+/// alone would come out of a subtraction with rounding for its variance.
+fn fold_moments(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Option<Vec<Moments>>> {
+    let bytes = 8 * folds.len() * data.labels().class_count() * data.columns().pow(2);
+    if gmml.pairs != PairRule::All || bytes > 1 << 30 {
+        return Ok(None);
+    }
+    (0..folds.len())
+        .map(|fold| Moments::of(&data.subset(&folds.split(fold).1)))
+        .collect::<Result<_>>()
+        .map(Some)
+}
+
+/// A fold's rows in the coordinates of its geodesic.
+struct FoldView<'a> {
+    fold: &'a SolvedFold,
+    data: &'a Dataset,
+    train: Vec<f64>,
+    test: Vec<f64>,
+}
+
+impl<'a> FoldView<'a> {
+    fn new(fold: &'a SolvedFold, data: &'a Dataset) -> Self {
+        let coordinates = |rows: &[usize]| fold.solution.coordinates(&data.rows().subset(rows), &fold.mean);
+        Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
+    }
+
+    /// Wrong votes among the test rows at t: weights change, rows do not.
+    fn wrong_at(&self, t: f64, k: usize) -> Result<usize> {
+        let weights = self.fold.solution.weights(t);
+        let (train, test) = (weighted(&self.train, &weights)?, weighted(&self.test, &weights)?);
+        let found = Knn::new(train)?.search(&test, k.min(self.fold.train.len()))?;
+        let labels = self.data.labels().subset(&self.fold.train);
+        let predicted = found.vote(&labels);
+        let truth = self.fold.test.iter().map(|&i| self.data.labels().codes()[i]);
+        Ok(predicted.into_iter().zip(truth).filter(|(p, t)| p != t).count())
+    }
+}
+
+fn weighted(z: &[f64], weights: &[f64]) -> Result<Rows> {
+    let r = weights.len();
+    let mut values = z.to_vec();
+    values.par_chunks_mut(1024 * r).for_each(|chunk| {
+        for row in chunk.chunks_exact_mut(r) {
+            row.iter_mut().zip(weights).for_each(|(z, w)| *z *= w);
+        }
+    });
+    Rows::new(values, r).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+}
+
+fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
+    if n <= most {
+        return None;
+    }
+    let mut rows = Random::new(seed, 1).permutation(n);
+    rows.truncate(most);
+    rows.sort_unstable();
+    Some(rows)
+}
+
+fn is_lack_of_pairs(error: &Error) -> bool {
+    use Error::{AllConstant, NoDissimilarPair, NoSimilarPair, OneClass};
+    matches!(error, OneClass { .. } | NoSimilarPair { .. } | NoDissimilarPair { .. } | AllConstant { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fine_grids_are_those_of_the_paper() {
+        assert_eq!(fine_grid(0.5).len(), 15);
+        assert_eq!((fine_grid(0.5)[0], fine_grid(0.5)[7], fine_grid(0.5)[14]), (0.36, 0.5, 0.64));
+        assert_eq!(fine_grid(0.1)[..5], [0.0, 1e-5, 1e-3, 0.02, 0.04]);
+        assert_eq!(fine_grid(0.1)[14], 0.24);
+        assert_eq!(fine_grid(0.9)[11..], [0.98, 0.995, 0.9999, 1.0]);
+        assert_eq!(fine_grid(0.9).len(), 15);
+    }
+
+    #[test]
+    fn the_first_minimum_wins_and_every_value_is_on_the_curve() {
+        let (t, curve) =
+            two_step_search(|ts| Ok(ts.iter().map(|t| (t - 0.27f64).abs().max(0.051)).collect())).unwrap();
+        assert_eq!(t, 0.22);
+        assert_eq!(curve.len(), 19); // 0.3 is in both steps
+        assert!(curve.is_sorted_by(|a, b| a.0 < b.0));
+    }
+
+    #[test]
+    fn folds_partition_the_rows() {
+        let folds = Folds::new(11, 3, &mut Random::new(5, 0)).unwrap();
+        let mut all: Vec<usize> = (0..3).flat_map(|f| folds.split(f).1).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..11).collect::<Vec<_>>());
+        assert_eq!(folds.split(1).0.len() + folds.split(1).1.len(), 11);
+        assert!(Folds::new(2, 3, &mut Random::new(0, 0)).is_err());
+    }
+}

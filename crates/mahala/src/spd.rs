@@ -1,0 +1,331 @@
+//! Symmetric positive definite matrices, and the two factorisations everything rests on.
+//!
+//! Every factorisation here checks its input for NaN and infinity first: the eigenvalue iteration
+//! would otherwise run on for seconds before it gives up. A common power of two is taken out before
+//! an eigenproblem, so that entries of any uniform scale converge.
+
+use crate::error::{Error, Result};
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::{
+    LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
+};
+use faer::linalg::evd::{
+    ComputeEigenvectors, SelfAdjointEvdParams, self_adjoint_evd, self_adjoint_evd_scratch,
+};
+use faer::linalg::matmul::triangular::{BlockStructure, matmul};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Accum, Mat, MatRef, Par, Spec};
+
+/// A symmetric positive definite matrix, by construction.
+///
+/// ```
+/// use mahala::{Mat, Spd};
+/// let matrix = Mat::from_fn(2, 2, |i, j| if i == j { 2.0 } else { 1.0 });
+/// let spd = Spd::new(matrix)?;
+/// assert!((spd.log_det() - 3f64.ln()).abs() < 1e-15);
+/// assert!(Spd::new(Mat::from_fn(2, 2, |_, _| 1.0)).is_err()); // singular
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Spd {
+    matrix: Mat<f64>,
+    /// Lower triangular, `matrix = factor · factorᵀ`.
+    factor: Mat<f64>,
+}
+
+/// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
+pub(crate) struct Eigen {
+    pub(crate) values: Vec<f64>,
+    pub(crate) vectors: Mat<f64>,
+}
+
+impl Spd {
+    /// Checks a matrix. Rounding-sized asymmetry is averaged away.
+    ///
+    /// # Errors
+    /// Not square, not finite, asymmetric beyond 1e-8 of its scale, or not positive definite.
+    pub fn new(matrix: Mat<f64>) -> Result<Self> {
+        Self::named(matrix, "the matrix")
+    }
+
+    /// As [`Spd::new`], with a name for error messages.
+    pub(crate) fn named(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
+        let (rows, columns) = (matrix.nrows(), matrix.ncols());
+        if rows != columns || rows == 0 {
+            return Err(Error::NotSquare { what, rows, columns });
+        }
+        check_finite(matrix.as_ref())?;
+        let matrix = symmetrised(matrix, what)?;
+        let factor = cholesky(matrix.as_ref(), what)?;
+        Ok(Self { matrix, factor })
+    }
+
+    /// The identity matrix.
+    ///
+    /// # Panics
+    /// If `d` is 0.
+    pub fn identity(d: usize) -> Self {
+        assert!(d > 0, "a matrix needs at least one row");
+        Self { matrix: Mat::identity(d, d), factor: Mat::identity(d, d) }
+    }
+
+    /// A diagonal matrix.
+    ///
+    /// # Errors
+    /// An entry that is not positive and finite, or no entry.
+    pub fn diagonal(entries: &[f64]) -> Result<Self> {
+        Self::new(Mat::from_fn(entries.len(), entries.len(), |i, j| if i == j { entries[i] } else { 0.0 }))
+    }
+
+    /// The number of rows (and columns).
+    pub fn dimension(&self) -> usize {
+        self.matrix.nrows()
+    }
+
+    /// The matrix.
+    pub fn as_mat(&self) -> MatRef<'_, f64> {
+        self.matrix.as_ref()
+    }
+
+    /// The lower Cholesky factor: `matrix = L·Lᵀ`.
+    pub fn cholesky(&self) -> MatRef<'_, f64> {
+        self.factor.as_ref()
+    }
+
+    /// The inverse.
+    ///
+    /// # Errors
+    /// A result outside the range of 64-bit numbers.
+    pub fn inverse(&self) -> Result<Self> {
+        let d = self.dimension();
+        let mut inverse = Mat::identity(d, d);
+        solve_lower_triangular_in_place(self.cholesky(), inverse.as_mut(), parallelism(d));
+        solve_upper_triangular_in_place(self.cholesky().transpose(), inverse.as_mut(), parallelism(d));
+        Self::from_rounded(inverse, "the inverse")
+    }
+
+    /// The real power `matrix^p`, through the eigenvalues.
+    ///
+    /// # Errors
+    /// No convergence, or a result outside the range of 64-bit numbers.
+    pub fn power(&self, p: f64) -> Result<Self> {
+        Self::from_rounded(self.of_eigenvalues(|x| x.powf(p))?, "the power")
+    }
+
+    /// The symmetric logarithm.
+    ///
+    /// # Errors
+    /// No convergence.
+    pub fn log(&self) -> Result<Mat<f64>> {
+        self.of_eigenvalues(f64::ln)
+    }
+
+    /// The logarithm of the determinant, `2·Σ log Lᵢᵢ`.
+    pub fn log_det(&self) -> f64 {
+        2.0 * (0..self.dimension()).map(|i| self.factor[(i, i)].ln()).sum::<f64>()
+    }
+
+    /// The condition number in the 2-norm: largest over smallest eigenvalue.
+    ///
+    /// # Errors
+    /// No convergence.
+    pub fn condition(&self) -> Result<f64> {
+        let values = eigen(self.as_mat(), "the matrix")?.values;
+        Ok(values[values.len() - 1] / values[0])
+    }
+
+    fn of_eigenvalues(&self, f: impl Fn(f64) -> f64) -> Result<Mat<f64>> {
+        let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix")?;
+        // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
+        let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
+        let weights: Vec<f64> = values.iter().map(|&x| f(x.max(floor))).collect();
+        Ok(weighted_gram(vectors.as_ref(), &weights))
+    }
+
+    fn from_rounded(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
+        check_finite(matrix.as_ref()).map_err(|_| Error::OutOfRange { what })?;
+        let d = matrix.nrows();
+        Self::named(Mat::from_fn(d, d, |i, j| 0.5 * matrix[(i, j)] + 0.5 * matrix[(j, i)]), what)
+    }
+}
+
+/// The lower Cholesky factor of a symmetric matrix, of which only the lower triangle is read.
+pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Mat<f64>> {
+    let d = matrix.nrows();
+    let (par, params) = (parallelism(d), Spec::<LltParams, f64>::default());
+    let mut factor = Mat::zeros(d, d);
+    factor.copy_from_triangular_lower(matrix);
+    let mut buffer = MemBuffer::new(cholesky_in_place_scratch::<f64>(d, par, params));
+    cholesky_in_place(factor.as_mut(), LltRegularization::default(), par, MemStack::new(&mut buffer), params)
+        .map_err(|error| {
+            let faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index } = error;
+            Error::NotPositiveDefinite { what, column: index }
+        })?;
+    if let Some(column) = (0..d).find(|&i| !(factor[(i, i)] > 0.0 && factor[(i, i)].is_finite())) {
+        return Err(Error::NotPositiveDefinite { what, column });
+    }
+    Ok(factor)
+}
+
+/// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
+pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Eigen> {
+    let d = matrix.nrows();
+    check_finite_lower(matrix)?;
+    let exponent = -exponent_of(max_abs_lower(matrix));
+    let scaled =
+        Mat::from_fn(d, d, |i, j| if i >= j { times_power_of_two(matrix[(i, j)], exponent) } else { 0.0 });
+    let (par, params) = (parallelism(d), Spec::<SelfAdjointEvdParams, f64>::default());
+    let mut values = Diag::<f64>::zeros(d);
+    let mut vectors = Mat::zeros(d, d);
+    let mut buffer =
+        MemBuffer::new(self_adjoint_evd_scratch::<f64>(d, ComputeEigenvectors::Yes, par, params));
+    let stack = MemStack::new(&mut buffer);
+    self_adjoint_evd(scaled.as_ref(), values.as_mut(), Some(vectors.as_mut()), par, stack, params)
+        .map_err(|_| Error::NoConvergence { what })?;
+    let values: Vec<f64> = (0..d).map(|i| times_power_of_two(values[i], -exponent)).collect();
+    if values.iter().any(|x| !x.is_finite()) {
+        return Err(Error::NoConvergence { what });
+    }
+    Ok(Eigen { values, vectors })
+}
+
+/// `V·diag(w)·Vᵀ`, exactly symmetric, for weights that are not negative (or any sign, at the same cost).
+pub(crate) fn weighted_gram(v: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
+    let d = v.nrows();
+    let scaled = Mat::from_fn(d, v.ncols(), |i, j| v[(i, j)] * weights[j]);
+    let mut product = Mat::zeros(d, d);
+    matmul(
+        product.as_mut(),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        scaled.as_ref(),
+        BlockStructure::Rectangular,
+        v.transpose(),
+        BlockStructure::Rectangular,
+        1.0,
+        parallelism(d),
+    );
+    mirror_lower(&mut product);
+    product
+}
+
+/// Copies the lower triangle onto the upper one.
+pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
+    for j in 0..matrix.ncols() {
+        for i in 0..j {
+            matrix[(i, j)] = matrix[(j, i)];
+        }
+    }
+}
+
+/// How the work on a `d × d` matrix is cut. The cut depends on `d` alone, not on the number of
+/// threads that share it, so that the bits do not either; below 128 threads cost more than they give.
+pub(crate) fn parallelism(d: usize) -> Par {
+    if d < 128 { Par::Seq } else { Par::rayon(2) }
+}
+
+/// `x·2^exponent`, exact unless it leaves the range of 64-bit numbers, for any exponent.
+pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {
+    if exponent == 0 {
+        return x;
+    }
+    let mut rest = exponent;
+    let mut result = x;
+    while rest != 0 {
+        let step = rest.clamp(-1000, 1000);
+        result *= f64::from_bits(((1023 + step) as u64) << 52);
+        rest -= step;
+    }
+    result
+}
+
+/// The power of two at or below a positive finite number; 0 for 0.
+pub(crate) fn exponent_of(x: f64) -> i32 {
+    if x == 0.0 { 0 } else { x.log2().floor() as i32 }
+}
+
+/// The largest entry of the lower triangle in absolute value.
+pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
+    let d = matrix.nrows();
+    (0..d).flat_map(|j| (j..d).map(move |i| matrix[(i, j)].abs())).fold(0.0, f64::max)
+}
+
+fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
+    let d = matrix.nrows();
+    for j in 0..d {
+        for i in j..d {
+            if !matrix[(i, j)].is_finite() {
+                return Err(Error::NotFinite { row: i, column: j, value: matrix[(i, j)] });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_finite(matrix: MatRef<'_, f64>) -> Result<()> {
+    check_finite_lower(matrix)?;
+    check_finite_lower(matrix.transpose())
+}
+
+fn symmetrised(matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
+    let d = matrix.nrows();
+    for column in 0..d {
+        for row in column + 1..d {
+            let (lower, upper) = (matrix[(row, column)], matrix[(column, row)]);
+            let scale = matrix[(row, row)].abs().sqrt() * matrix[(column, column)].abs().sqrt();
+            if (lower - upper).abs() > 1e-8 * scale.max(lower.abs()).max(upper.abs()) {
+                return Err(Error::NotSymmetric { what, row, column, upper, lower });
+            }
+        }
+    }
+    Ok(Mat::from_fn(d, d, |i, j| 0.5 * matrix[(i, j)] + 0.5 * matrix[(j, i)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matrix(entries: &[&[f64]]) -> Mat<f64> {
+        Mat::from_fn(entries.len(), entries[0].len(), |i, j| entries[i][j])
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_is_refused_in_words() {
+        let error = Spd::new(matrix(&[&[1.0, 2.0], &[2.0, 1.0]])).unwrap_err();
+        assert_eq!(error, Error::NotPositiveDefinite { what: "the matrix", column: 1 });
+        assert!(matches!(Spd::new(matrix(&[&[1.0, 0.5], &[0.2, 1.0]])), Err(Error::NotSymmetric { .. })));
+        assert!(matches!(Spd::new(matrix(&[&[1.0, f64::NAN], &[0.2, 1.0]])), Err(Error::NotFinite { .. })));
+        assert!(matches!(Spd::new(Mat::zeros(2, 3)), Err(Error::NotSquare { .. })));
+        assert!(Spd::diagonal(&[1.0, 0.0]).is_err());
+    }
+
+    #[test]
+    fn inverse_power_and_log_agree() {
+        let spd = Spd::new(matrix(&[&[4.0, 1.0], &[1.0, 3.0]])).unwrap();
+        let inverse = spd.inverse().unwrap();
+        let minus_one = spd.power(-1.0).unwrap();
+        let log = spd.log().unwrap();
+        assert!((inverse.as_mat() - minus_one.as_mat()).norm_max() < 1e-15);
+        // det = 11, so the inverse is [[3, -1], [-1, 4]] / 11, and tr log = log det.
+        assert!((inverse.as_mat()[(0, 0)] - 3.0 / 11.0).abs() < 1e-15);
+        assert!((log[(0, 0)] + log[(1, 1)] - 11f64.ln()).abs() < 1e-14);
+        assert!((spd.log_det() - 11f64.ln()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn eigenvalues_survive_extreme_uniform_scales() {
+        for scale in [1e-300, 1e-160, 1.0, 1e160, 1e300] {
+            let values =
+                eigen(matrix(&[&[2.0 * scale, scale], &[scale, 2.0 * scale]]).as_ref(), "m").unwrap().values;
+            assert!((values[0] / scale - 1.0).abs() < 1e-14, "{scale}: {values:?}");
+            assert!((values[1] / scale - 3.0).abs() < 1e-14, "{scale}: {values:?}");
+        }
+    }
+
+    #[test]
+    fn powers_of_two_are_exact_beyond_the_range_of_one_factor() {
+        assert_eq!(times_power_of_two(1.5, 1000), 1.5 * 2f64.powi(1000));
+        assert_eq!(times_power_of_two(times_power_of_two(1.5e-300, 1900), -1900), 1.5e-300);
+    }
+}

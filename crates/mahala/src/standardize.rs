@@ -1,0 +1,97 @@
+//! Mean and standard deviation of each column.
+
+use crate::dataset::Rows;
+use crate::spd::{exponent_of, times_power_of_two};
+
+/// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ColumnStatistics {
+    /// How many rows were seen.
+    pub rows: usize,
+    /// The mean of each column.
+    pub mean: Vec<f64>,
+    /// The standard deviation of each column, or 1 where it is 0.
+    pub scale: Vec<f64>,
+}
+
+impl ColumnStatistics {
+    /// Two passes; each column in a power of two of its own, so that squares stay in range.
+    pub fn of(rows: &Rows) -> Self {
+        let (n, d) = (rows.len(), rows.columns());
+        let first = rows.row(0).to_vec();
+        let mut peaks = vec![0.0f64; d];
+        let mut mean = vec![0.0; d];
+        for i in 0..n {
+            for (j, &x) in rows.row(i).iter().enumerate() {
+                peaks[j] = peaks[j].max(x.abs());
+                // Around the first row: exact for constant columns; divided first: no overflow.
+                mean[j] += x / n as f64 - first[j] / n as f64;
+            }
+        }
+        mean.iter_mut().zip(&first).for_each(|(m, f)| *m += f);
+        let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p)).collect();
+        let mut squares = vec![0.0; d];
+        for i in 0..n {
+            for (j, &x) in rows.row(i).iter().enumerate() {
+                let z = times_power_of_two(x, -units[j]) - times_power_of_two(mean[j], -units[j]);
+                squares[j] += z * z;
+            }
+        }
+        let constant = |j: usize| (1..n).all(|i| rows.row(i)[j] == first[j]);
+        let scale = (0..d)
+            .map(|j| {
+                let scale = times_power_of_two((squares[j] / n as f64).sqrt(), units[j]);
+                if scale > 0.0 && scale.is_finite() && !constant(j) { scale } else { 1.0 }
+            })
+            .collect();
+        Self { rows: n, mean, scale }
+    }
+
+    /// The statistics of two tables together (scales combined as root mean squares around the joint mean).
+    #[must_use]
+    pub fn merged(&self, other: &Self) -> Self {
+        let (a, b) = (self.rows as f64, other.rows as f64);
+        let share = b / (a + b);
+        let mean: Vec<f64> = self.mean.iter().zip(&other.mean).map(|(x, y)| x + share * (y - x)).collect();
+        let scale = (0..mean.len())
+            .map(|j| {
+                let root = |x: f64, w: f64| x * (w / (a + b)).sqrt();
+                let step = (self.mean[j] - other.mean[j]) * (share * (1.0 - share)).sqrt();
+                root(self.scale[j], a).hypot(root(other.scale[j], b)).hypot(step)
+            })
+            .collect();
+        Self { rows: self.rows + other.rows, mean, scale }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_textbook_values_come_out_at_any_scale() {
+        for unit in [1.0, 1e-150, 1e150] {
+            let rows =
+                Rows::new([2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].map(|x| x * unit).to_vec(), 1).unwrap();
+            let statistics = ColumnStatistics::of(&rows);
+            assert!((statistics.mean[0] / unit - 5.0).abs() < 1e-14);
+            assert!((statistics.scale[0] / unit - 2.0).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn a_constant_column_has_scale_one() {
+        let rows = Rows::new(vec![0.1; 7], 1).unwrap();
+        let statistics = ColumnStatistics::of(&rows);
+        assert_eq!((statistics.mean[0], statistics.scale[0]), (0.1, 1.0));
+    }
+
+    #[test]
+    fn two_tables_together_are_one() {
+        let values = [1.0, 5.0, 2.0, 8.0, 9.0, 4.0];
+        let of = |v: &[f64]| ColumnStatistics::of(&Rows::new(v.to_vec(), 1).unwrap());
+        let (whole, merged) = (of(&values), of(&values[..2]).merged(&of(&values[2..])));
+        assert!((whole.mean[0] - merged.mean[0]).abs() < 1e-14);
+        assert!((whole.scale[0] - merged.scale[0]).abs() < 1e-14);
+    }
+}

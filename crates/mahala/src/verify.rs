@@ -1,0 +1,102 @@
+//! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
+
+use crate::dataset::Rows;
+use crate::error::Result;
+use crate::metric::Metric;
+use crate::pairs::Pairs;
+
+/// The squared distances of the pairs, the first ends in one table and the second in another.
+///
+/// # Errors
+/// Columns that do not fit the metric, or a distance outside the range of 64-bit numbers.
+pub fn squared_pair_distances(
+    metric: &Metric,
+    first: &Rows,
+    second: &Rows,
+    pairs: &Pairs,
+) -> Result<Vec<f64>> {
+    let transformed_first = metric.transform(first)?;
+    let second = metric.transform(second)?;
+    let squared = |pair: &crate::pairs::Pair| {
+        let ends = transformed_first.row(pair.first).iter().zip(second.row(pair.second));
+        ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+    };
+    Ok(pairs.as_slice().iter().map(squared).collect())
+}
+
+/// The area under the ROC curve: the (weighted) chance that a similar pair is nearer than a dissimilar
+/// one, ties counted half. 0.5 if one kind is missing.
+pub fn area_under_curve(distances: &[f64], pairs: &Pairs) -> f64 {
+    let mut order: Vec<usize> = (0..distances.len()).collect();
+    order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+    let (mut similar, mut dissimilar, mut area) = (0.0, 0.0, 0.0);
+    for tied in order.chunk_by(|&a, &b| distances[a] == distances[b]) {
+        let weight_of = |kind: bool| -> f64 {
+            tied.iter().map(|&i| &pairs.as_slice()[i]).filter(|p| p.similar == kind).map(|p| p.weight).sum()
+        };
+        let (s, d) = (weight_of(true), weight_of(false));
+        area += d * (similar + 0.5 * s);
+        similar += s;
+        dissimilar += d;
+    }
+    if similar * dissimilar > 0.0 { area / (similar * dissimilar) } else { 0.5 }
+}
+
+/// The distance at or below which a pair is called similar: the one with the best balanced accuracy
+/// (mean of the shares decided right among similar and among dissimilar pairs) on these pairs, half way
+/// to the next distance.
+pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
+    let mut order: Vec<usize> = (0..distances.len()).collect();
+    order.sort_by(|&a, &b| distances[a].total_cmp(&distances[b]));
+    let total = |kind: bool| -> f64 {
+        pairs
+            .as_slice()
+            .iter()
+            .filter(|p| p.similar == kind)
+            .map(|p| p.weight)
+            .sum::<f64>()
+            .max(f64::MIN_POSITIVE)
+    };
+    let (all_similar, all_dissimilar) = (total(true), total(false));
+    let (mut similar, mut dissimilar) = (0.0, 0.0);
+    let (mut best, mut threshold) = (1.0, 0.0);
+    for (position, &i) in order.iter().enumerate() {
+        let pair = &pairs.as_slice()[i];
+        *(if pair.similar { &mut similar } else { &mut dissimilar }) += pair.weight;
+        let next = order.get(position + 1).map(|&j| distances[j]);
+        if next == Some(distances[i]) {
+            continue;
+        }
+        let score = similar / all_similar + 1.0 - dissimilar / all_dissimilar;
+        if score > best {
+            (best, threshold) = (score, next.map_or(distances[i], |next| 0.5 * (distances[i] + next)));
+        }
+    }
+    threshold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pairs::Pair;
+
+    fn pairs(kinds: &[bool]) -> Pairs {
+        let list = kinds.iter().map(|&similar| Pair { first: 0, second: 0, similar, weight: 1.0 });
+        Pairs::new(list.collect(), 1, 1).unwrap()
+    }
+
+    #[test]
+    fn the_area_counts_ordered_pairs_and_halves_ties() {
+        let kinds = pairs(&[true, true, false, false]);
+        assert_eq!(area_under_curve(&[1.0, 2.0, 3.0, 4.0], &kinds), 1.0);
+        assert_eq!(area_under_curve(&[3.0, 4.0, 1.0, 2.0], &kinds), 0.0);
+        assert_eq!(area_under_curve(&[1.0, 3.0, 3.0, 4.0], &kinds), (2.0 + 1.5) / 4.0);
+        assert_eq!(area_under_curve(&[1.0], &pairs(&[true])), 0.5);
+    }
+
+    #[test]
+    fn the_threshold_lies_between_the_kinds() {
+        assert_eq!(best_threshold(&[1.0, 2.0, 4.0, 5.0], &pairs(&[true, true, false, false])), 3.0);
+        assert_eq!(best_threshold(&[1.0, 2.0, 2.0, 5.0], &pairs(&[true, true, false, false])), 1.5);
+    }
+}
