@@ -1,2 +1,60 @@
-//! x
-fn main() {}
+//! The command `mahala`: learn a metric from a file, apply it, look at it.
+//!
+//! The command holds no mathematics; it reads files, calls the library, and writes files.
+//! Data go to stdout, talk to stderr.
+
+mod args;
+mod commands;
+mod export;
+mod figure;
+mod input;
+mod methods;
+mod output;
+mod pairs_file;
+mod progress;
+mod table;
+
+use anyhow::Result;
+use clap::Parser as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    // Nothing half-written stays behind an interrupt.
+    let _ = ctrlc::set_handler(|| {
+        output::remove_unfinished();
+        std::process::exit(130);
+    });
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn run(cli: args::Cli) -> Result<()> {
+    if let Some(threads) = cli.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+    }
+    match cli.command {
+        args::Command::Demo(demo) => commands::demo::run(&demo),
+        args::Command::Fit(fit) => commands::fit::run(&fit),
+        args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate),
+        args::Command::Tune(tune) => commands::tune::run(&tune),
+        args::Command::Transform(transform) => commands::transform::run(&transform),
+        args::Command::Predict(predict) => commands::predict::run(&predict),
+        args::Command::Neighbors(neighbors) => commands::neighbors::run(&neighbors),
+        args::Command::Pairs(pairs) => commands::pairs::run(&pairs),
+        args::Command::Inspect(inspect) => commands::inspect::run(&inspect),
+        args::Command::Export(export) => commands::export::run(&export),
+        args::Command::Completions { shell } => commands::completions::run(shell),
+    }
+}
+
+/// Says something to the person at the terminal.
+fn say(message: &str) {
+    let _ = writeln!(std::io::stderr(), "{message}");
+}

@@ -137,12 +137,14 @@ impl Geodesic {
         let (l, par) = (a.cholesky(), parallelism(a.dimension()));
         let (eb, mut m) = without_exponent(b.as_mat());
         let (el, l) = without_exponent_rectangular(l);
+        let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
         let u = eigen(m.as_ref(), "the pencil of the two matrices")?;
+        let floors = floors(&u, &sizes);
         let mut w = Mat::zeros(a.dimension(), a.dimension());
         triangular_times(l.as_ref(), BlockStructure::TriangularLower, u.vectors.as_ref(), &mut w);
-        Ok(Self::assemble(w, &u.values).rescaled(el, eb - 2 * el))
+        Ok(Self::assemble(w, &u.values, &floors).rescaled(el, eb - 2 * el))
     }
 
     /// The path from `s⁻¹` (t = 0) to `d` (t = 1), without inverting `s`.
@@ -190,9 +192,11 @@ impl Geodesic {
             parallelism(n),
         );
         drop(dl);
-        let Eigen { values, vectors: mut w } = eigen(m.as_ref(), "LᵀDL")?;
+        let u = eigen(m.as_ref(), "LᵀDL")?;
+        let floors = floors(&u, &sizes_after_product(l.as_ref(), d.as_ref()));
+        let Eigen { values, vectors: mut w } = u;
         solve_upper_triangular_in_place(l.as_ref().transpose(), w.as_mut(), parallelism(n));
-        Ok(Self::assemble(w, &values).rescaled(-el, ed + 2 * el))
+        Ok(Self::assemble(w, &values, &floors).rescaled(-el, ed + 2 * el))
     }
 
     /// The point `W Λᵗ Wᵀ`.
@@ -245,14 +249,39 @@ impl Geodesic {
     }
 
     /// Turns ascending eigenvalues into descending logarithms; what is below rounding is raised to it.
-    fn assemble(w: Mat<f64>, values: &[f64]) -> Self {
-        let n = values.len();
-        let floor = (n as f64 * f64::EPSILON * values[n - 1].max(0.0)).max(f64::MIN_POSITIVE);
-        let log_lambda = values.iter().rev().map(|&x| x.max(floor).ln()).collect();
-        let clamped = values.iter().filter(|&&x| x < floor).count();
+    fn assemble(w: Mat<f64>, values: &[f64], floors: &[f64]) -> Self {
+        let log_lambda = values.iter().zip(floors).rev().map(|(x, floor)| x.max(*floor).ln()).collect();
+        let clamped = values.iter().zip(floors).filter(|(x, floor)| x < floor).count();
         let w = w.as_ref().reverse_cols().to_owned();
         Self { w, log_lambda, clamped }
     }
+}
+
+/// What rounding alone may make of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` comes from terms
+/// of size `sizes_i·sizes_j`: `n·eps·(Σ |u_i| sizes_i)²`, and no more than `n·eps·λ_max`. A small
+/// eigenvalue of graded columns is well above it; one that should be 0 is not.
+fn floors(eigen: &Eigen, sizes: &[f64]) -> Vec<f64> {
+    let n = sizes.len();
+    let largest = eigen.values[n - 1].max(0.0);
+    let size = |k: usize| eigen.vectors.col(k).iter().zip(sizes).map(|(u, c)| u.abs() * c).sum::<f64>();
+    let floor = |k: usize| n as f64 * f64::EPSILON * size(k).powi(2).min(largest);
+    (0..n).map(|k| floor(k).max(f64::MIN_POSITIVE)).collect()
+}
+
+/// `|Lᵀ|·√diag(D)`: the sizes behind `LᵀDL`, since `|D_ij| ≤ √(D_ii·D_jj)`.
+fn sizes_after_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<f64> {
+    let n = l.nrows();
+    (0..n).map(|j| (j..n).map(|i| l[(i, j)].abs() * d[(i, i)].max(0.0).sqrt()).sum()).collect()
+}
+
+/// At least `|L⁻¹|·√diag(B)`, by a substitution in which nothing cancels: the sizes behind `L⁻¹BL⁻ᵀ`.
+fn sizes_after_solve(l: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
+    let mut sizes: Vec<f64> = Vec::with_capacity(l.nrows());
+    for i in 0..l.nrows() {
+        let before: f64 = sizes.iter().enumerate().map(|(j, size)| l[(i, j)].abs() * size).sum();
+        sizes.push((b[(i, i)].max(0.0).sqrt() + before) / l[(i, i)]);
+    }
+    sizes
 }
 
 /// Features by descending `S_ii·D_ii`.

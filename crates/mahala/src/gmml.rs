@@ -18,7 +18,7 @@ use crate::pairs::{Pairs, pair_budget};
 use crate::random::Random;
 use crate::regularize::{Prepared, Prior, Regularization, condition_estimate, prepare};
 use crate::scatter::{PairCount, Scatter};
-use crate::select::{self, Selection};
+use crate::select::{self, CrossValidation, Selection};
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 
@@ -165,7 +165,7 @@ impl Gmml {
         let solution = self.solve_labelled(data, 0)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(select::t_for_labels(self, data, watch)?),
+            TChoice::CrossValidated => Some(CrossValidation::new(self, data)?.select(watch)?),
         };
         let mean = ColumnStatistics::of(data.rows()).mean;
         self.finish(solution, selection, mean)

@@ -1,5 +1,6 @@
 //! placeholder
 mod dataset;
+mod describe;
 mod error;
 mod geodesic;
 mod gmml;
@@ -35,7 +36,9 @@ pub use pairs::{Pair, Pairs, pair_budget};
 pub use random::Random;
 pub use regularize::{Prior, Regularization};
 pub use scatter::{PairCount, Scatter};
-pub use select::{Criterion, Folds, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
+pub use select::{
+    Criterion, CrossValidation, Folds, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes,
+};
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
-pub use verify::{area_under_curve, best_threshold, squared_pair_distances};
+pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};

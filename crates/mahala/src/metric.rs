@@ -3,6 +3,7 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::spd::{Spd, eigen, mirror_lower};
+use crate::standardize::ColumnStatistics;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
@@ -78,6 +79,22 @@ impl Metric {
         Self::new(components, vec![0.0; d], None)
     }
 
+    /// The Euclidean metric in the principal axes of the rows: no distance changes, and the first
+    /// coordinates vary most.
+    ///
+    /// # Errors
+    /// No row, or numbers whose squares leave the range.
+    pub fn principal_axes(rows: &Rows) -> Result<Self> {
+        if rows.is_empty() {
+            return Err(Error::Empty { what: "the table of rows" });
+        }
+        let mean = ColumnStatistics::of(rows).mean;
+        let d = rows.columns();
+        let centred = Mat::from_fn(rows.len(), d, |i, j| rows.row(i)[j] - mean[j]);
+        let e = eigen((centred.transpose() * &centred).as_ref(), "the covariance")?;
+        Self::new(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
+    }
+
     /// The same metric with the origin of [`Metric::transform`] moved; no distance changes.
     ///
     /// # Errors
@@ -111,17 +128,21 @@ impl Metric {
         self.components.nrows()
     }
 
+    /// `L` for rows as the user has them (scales included): `z = map·x` up to a shift.
+    pub fn map(&self) -> Mat<f64> {
+        let scale = |j: usize| self.scale.as_ref().map_or(1.0, |scale| scale[j]);
+        Mat::from_fn(self.rank(), self.columns(), |i, j| self.components[(i, j)] / scale(j))
+    }
+
     /// `A = LᵀL` for rows as the user has them (scales included).
     ///
     /// # Errors
     /// An entry outside the range of 64-bit numbers.
     pub fn matrix(&self) -> Result<Mat<f64>> {
-        let (r, d) = (self.rank(), self.columns());
-        let scaled =
-            Mat::from_fn(r, d, |i, j| self.components[(i, j)] / self.scale.as_ref().map_or(1.0, |s| s[j]));
-        let mut a = scaled.transpose() * &scaled;
+        let map = self.map();
+        let mut a = map.transpose() * &map;
         mirror_lower(&mut a);
-        if (0..d).any(|j| a.col(j).iter().any(|x| !x.is_finite())) {
+        if (0..a.ncols()).any(|j| a.col(j).iter().any(|x| !x.is_finite())) {
             return Err(Error::OutOfRange { what: "the matrix A" });
         }
         Ok(a)

@@ -168,28 +168,54 @@ struct SolvedFold {
     mean: Vec<f64>,
 }
 
-/// Chooses t for labelled rows by the error of k nearest neighbours.
-pub(crate) fn t_for_labels(gmml: &Gmml, data: &Dataset, watch: &mut Watch<'_>) -> Result<Selection> {
-    let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
-    let data = &chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
-    let k = gmml.folds.min(data.len());
-    let folds = Folds::new(data.len(), k, &mut Random::new(gmml.seed, 0))?;
-    let solved = solve_folds(gmml, data, &folds)?;
-    if solved.is_empty() {
-        return Err(Error::TooFewRows {
-            what: "choosing t by cross-validation",
-            needed: 4,
-            seen: data.len(),
-        });
+/// A cross-validation over t, with its folds solved: each value then costs neighbour searches only.
+///
+/// ```
+/// use mahala::{CrossValidation, Dataset, Gmml, Labels, Rows};
+/// let rows = Rows::new((0..20).map(|i| f64::from(i % 10) + f64::from(i / 10) * 100.0).collect(), 1)?;
+/// let data = Dataset::new(rows, Labels::new((0..20).map(|i| ["a", "b"][i / 10])))?;
+/// let search = CrossValidation::new(&Gmml::default(), &data)?;
+/// assert_eq!(search.errors(&[0.0, 0.5, 1.0], &mut |_, _| true)?, [0.0, 0.0, 0.0]);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub struct CrossValidation {
+    data: Dataset,
+    k: usize,
+    folds: Vec<SolvedFold>,
+}
+
+impl CrossValidation {
+    /// Draws the folds and solves each.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
+    pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
+        let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
+        let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
+        let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;
+        let folds = solve_folds(gmml, &data, &folds)?;
+        if folds.is_empty() {
+            return Err(Error::TooFewRows {
+                what: "choosing t by cross-validation",
+                needed: 4,
+                seen: data.len(),
+            });
+        }
+        Ok(Self { data, k: gmml.k, folds })
     }
-    let (mut done, total) = (0, VALUES_OF_T * solved.len());
-    let tested: usize = solved.iter().map(|fold| fold.test.len()).sum();
-    let (t, curve) = two_step_search(|values| {
+
+    /// The cross-validated error at each value of t, in [0, 1]. `watch` is told (searches done, total).
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`] if `watch` says so.
+    pub fn errors(&self, values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
+        let tested: usize = self.folds.iter().map(|fold| fold.test.len()).sum();
         let mut wrong = vec![0usize; values.len()];
-        for fold in &solved {
-            let view = FoldView::new(fold, data);
+        let (mut done, total) = (0, values.len() * self.folds.len());
+        for fold in &self.folds {
+            let view = FoldView::new(fold, &self.data);
             for (wrong, &t) in wrong.iter_mut().zip(values) {
-                *wrong += view.wrong_at(t, gmml.k)?;
+                *wrong += view.wrong_at(t, self.k)?;
                 done += 1;
                 if !watch(done, total) {
                     return Err(Error::Cancelled);
@@ -197,8 +223,23 @@ pub(crate) fn t_for_labels(gmml: &Gmml, data: &Dataset, watch: &mut Watch<'_>) -
             }
         }
         Ok(wrong.into_iter().map(|w| w as f64 / tested as f64).collect())
-    })?;
-    Ok(Selection { t, curve, criterion: Criterion::KnnError, folds: solved.len(), rows: data.len() })
+    }
+
+    /// The paper's two-step choice of t.
+    ///
+    /// # Errors
+    /// As [`CrossValidation::errors`].
+    pub fn select(&self, watch: &mut Watch<'_>) -> Result<Selection> {
+        let total = VALUES_OF_T * self.folds.len();
+        let mut before = 0;
+        let (t, curve) = two_step_search(|values| {
+            let errors = self.errors(values, &mut |done, _| watch(before + done, total))?;
+            before += values.len() * self.folds.len();
+            Ok(errors)
+        })?;
+        let (folds, rows) = (self.folds.len(), self.data.len());
+        Ok(Selection { t, curve, criterion: Criterion::KnnError, folds, rows })
+    }
 }
 
 /// Chooses t for pairs by how well the distances of held-out pairs rank.

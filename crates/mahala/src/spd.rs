@@ -165,6 +165,10 @@ pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Ma
     if let Some(column) = (0..d).find(|&i| !(factor[(i, i)] > 0.0 && factor[(i, i)].is_finite())) {
         return Err(Error::NotPositiveDefinite { what, column });
     }
+    // The factorisation uses the other triangle as scratch.
+    for j in 1..d {
+        factor.as_mut().col_mut(j).subrows_mut(0, j).fill(0.0);
+    }
     Ok(factor)
 }
 

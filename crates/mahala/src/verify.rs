@@ -1,9 +1,10 @@
 //! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
 
-use crate::dataset::Rows;
+use crate::dataset::{Dataset, Rows};
 use crate::error::Result;
 use crate::metric::Metric;
-use crate::pairs::Pairs;
+use crate::pairs::{Pair, Pairs};
+use crate::random::Random;
 
 /// The squared distances of the pairs, the first ends in one table and the second in another.
 ///
@@ -17,7 +18,7 @@ pub fn squared_pair_distances(
 ) -> Result<Vec<f64>> {
     let transformed_first = metric.transform(first)?;
     let second = metric.transform(second)?;
-    let squared = |pair: &crate::pairs::Pair| {
+    let squared = |pair: &Pair| {
         let ends = transformed_first.row(pair.first).iter().zip(second.row(pair.second));
         ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
     };
@@ -75,10 +76,26 @@ pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
     threshold
 }
 
+/// A threshold for labelled rows: [`best_threshold`] over at most 20,000 random pairs of them.
+///
+/// # Errors
+/// Columns that do not fit the metric, or no similar or no dissimilar pair among those drawn.
+pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Result<f64> {
+    let mut random = Random::new(seed, u64::MAX);
+    let codes = data.labels().codes();
+    let n = data.len();
+    let drawn = (0..20_000).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);
+    let pairs =
+        drawn.map(|(i, j)| if codes[i] == codes[j] { Pair::similar(i, j) } else { Pair::dissimilar(i, j) });
+    let pairs = Pairs::new(pairs.collect(), n, n)?;
+    let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
+    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    Ok(best_threshold(&distances, &pairs))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pairs::Pair;
 
     fn pairs(kinds: &[bool]) -> Pairs {
         let list = kinds.iter().map(|&similar| Pair { first: 0, second: 0, similar, weight: 1.0 });

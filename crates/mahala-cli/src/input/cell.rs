@@ -33,16 +33,7 @@ pub(super) fn parse_cell(cell: &[u8]) -> Cell {
 pub(super) fn is_missing(cell: &[u8]) -> bool {
     matches!(
         cell,
-        b"" | b"."
-            | b"?"
-            | b"NA"
-            | b"N/A"
-            | b"n/a"
-            | b"#N/A"
-            | b"<NA>"
-            | b"null"
-            | b"NULL"
-            | b"None"
+        b"" | b"." | b"?" | b"NA" | b"N/A" | b"n/a" | b"#N/A" | b"<NA>" | b"null" | b"NULL" | b"None"
     ) || (matches!(cell.len(), 3 | 4)
         && matches!(fast_float2::parse::<f64, _>(cell), Ok(value) if value.is_nan()))
 }

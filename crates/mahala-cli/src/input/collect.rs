@@ -1,6 +1,7 @@
 //! Collecting rows into a table, with a policy for missing cells.
 
-use super::error::{InputError, at, at_column, count};
+use super::columns::Plan;
+use super::error::{InputError, at_column, count, shell};
 use super::{Missing, Table};
 
 /// Rows on their way into a table. A missing cell is NaN until its row is complete.
@@ -32,19 +33,13 @@ const REMEDY: &str = "--missing mean fills in column means, --missing drop leave
 const POINTED_AT: usize = 3;
 
 impl Collector {
-    pub(super) fn new(
-        source: &str,
-        unit: &'static str,
-        names: Vec<String>,
-        label_name: Option<String>,
-        policy: Missing,
-    ) -> Self {
+    pub(super) fn new(source: &str, unit: &'static str, plan: &Plan, policy: Missing) -> Self {
         Self {
             notes: Vec::new(),
             source: source.to_owned(),
             unit,
-            names,
-            label_name,
+            names: plan.names.clone(),
+            label_name: plan.label_name.clone(),
             policy,
             rows: Vec::new(),
             labels: Vec::new(),
@@ -132,15 +127,9 @@ impl Collector {
     }
 
     fn deal_with_missing(&mut self) -> Result<(), InputError> {
-        let Tally {
-            cells,
-            rows,
-            labels,
-            ..
-        } = self.missing;
+        let Tally { cells, rows, labels, .. } = self.missing;
         if labels > 0 {
-            self.notes
-                .push(format!("{} dropped: missing label", count(labels, "row")));
+            self.notes.push(format!("{} dropped: missing label", count(labels, "row")));
         }
         if cells == 0 {
             return Ok(());
@@ -149,8 +138,7 @@ impl Collector {
         match self.policy {
             Missing::Refuse => return Err(self.refused()),
             Missing::Drop => {
-                self.notes
-                    .push(format!("{} dropped: missing cells", count(rows, "row")));
+                self.notes.push(format!("{} dropped: missing cells", count(rows, "row")));
             }
             Missing::Zero => self.notes.push(format!("{seen} replaced by 0")),
             Missing::Mean => {
@@ -172,10 +160,8 @@ impl Collector {
             }
             if number == 0 {
                 let message = format!("column '{}' has no value in any row", self.names[j]);
-                return Err(InputError::new(&self.source, message).hint(format!(
-                    "leave it out with --ignore {}",
-                    super::error::shell(&self.names[j])
-                )));
+                return Err(InputError::new(&self.source, message)
+                    .hint(format!("leave it out with --ignore {}", shell(&self.names[j]))));
             }
             // Dividing first keeps the sum of large numbers finite.
             let sum: f64 = present.clone().sum();
@@ -185,23 +171,17 @@ impl Collector {
                 present.map(|cell| cell / number as f64).sum()
             };
             let cells = self.rows.iter_mut().skip(j).step_by(d);
-            cells
-                .filter(|cell| cell.is_nan())
-                .for_each(|cell| *cell = mean);
+            cells.filter(|cell| cell.is_nan()).for_each(|cell| *cell = mean);
         }
         Ok(())
     }
 
     fn refused(&self) -> InputError {
         let places = self.missing.first.iter();
-        let places = places
-            .map(|&(position, j)| format!("{} {position}, column '{}'", self.unit, self.names[j]));
+        let places =
+            places.map(|&(position, j)| format!("{} {position}, column '{}'", self.unit, self.names[j]));
         let places: Vec<String> = places.collect();
-        let more = if self.missing.cells > POINTED_AT as u64 {
-            "; …"
-        } else {
-            ""
-        };
+        let more = if self.missing.cells > POINTED_AT as u64 { "; …" } else { "" };
         let message = format!(
             "{} in {}: {}{more}",
             count(self.missing.cells, "missing cell"),
@@ -212,12 +192,9 @@ impl Collector {
     }
 
     fn missing_label(&self, position: u64, name: &str) -> InputError {
-        let place = match self.unit {
-            "line" if name.is_empty() => at(&self.source, self.unit, position),
-            unit => at_column(&self.source, unit, position, name),
-        };
+        let place = at_column(&self.source, self.unit, position, name);
         InputError::new(place, "the label is missing")
-            .hint("--missing drop leaves rows without a label out")
+            .hint("labels such as NA, None and ? are missing too; --missing drop leaves these rows out")
     }
 
     fn no_rows(&self) -> InputError {

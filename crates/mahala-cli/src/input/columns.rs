@@ -55,11 +55,7 @@ impl ColumnRef {
     }
 
     fn unknown(&self, source: &str, names: &[String]) -> InputError {
-        let message = format!(
-            "there is no column '{}'; the columns are {}",
-            self.0,
-            list(names)
-        );
+        let message = format!("there is no column '{}'; the columns are {}", self.0, list(names));
         let error = InputError::new(source, message);
         let near = names.iter().find(|name| name.eq_ignore_ascii_case(&self.0));
         match near {
@@ -74,9 +70,7 @@ impl ReadOptions {
     pub(super) fn mentions(&self, cell: &[u8]) -> bool {
         let same = |name: &str| name.as_bytes() == cell;
         let refs = self.label.iter().chain(&self.ignore);
-        let mut names = refs
-            .filter(|column| column.is_name())
-            .map(|column| &column.0);
+        let mut names = refs.filter(|column| column.is_name()).map(|column| &column.0);
         names.any(|name| same(name)) || self.features.iter().flatten().any(|name| same(name))
     }
 }
@@ -92,24 +86,14 @@ impl Columns {
     /// Columns with names; those with an empty name get one from their position.
     pub(super) fn named(names: Vec<String>) -> Self {
         let position = |(j, name): (usize, String)| {
-            if name.is_empty() {
-                format!("f{}", j + 1)
-            } else {
-                name
-            }
+            if name.is_empty() { format!("f{}", j + 1) } else { name }
         };
-        Self {
-            names: names.into_iter().enumerate().map(position).collect(),
-            named: true,
-        }
+        Self { names: names.into_iter().enumerate().map(position).collect(), named: true }
     }
 
     /// Columns without names: `f1`, `f2`, … by position.
     pub(super) fn numbered(width: usize) -> Self {
-        Self {
-            names: (1..=width).map(|j| format!("f{j}")).collect(),
-            named: false,
-        }
+        Self { names: (1..=width).map(|j| format!("f{j}")).collect(), named: false }
     }
 }
 
@@ -124,29 +108,11 @@ pub(super) struct Plan {
 }
 
 /// Finds the features and the label among the columns of a file.
-pub(super) fn plan(
-    source: &str,
-    columns: &Columns,
-    options: &ReadOptions,
-) -> Result<Plan, InputError> {
+pub(super) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Result<Plan, InputError> {
     let names = &columns.names;
     let label = options.label.as_ref();
-    let label = label
-        .map(|label| label.resolve_one(source, names))
-        .transpose()?;
-    let mut left_out = vec![false; names.len()];
-    for column in &options.ignore {
-        for j in column.resolve(source, names)? {
-            left_out[j] = true;
-        }
-    }
-    if let Some(j) = label {
-        if left_out[j] {
-            let message = format!("column '{}' is both the label and left out", names[j]);
-            return Err(InputError::new(source, message).hint("drop either --label or --ignore"));
-        }
-        left_out[j] = true;
-    }
+    let label = label.map(|label| label.resolve_one(source, names)).transpose()?;
+    let left_out = left_out(source, names, label, options)?;
     let kept: Vec<usize> = (0..names.len()).filter(|&j| !left_out[j]).collect();
     let features = match &options.features {
         Some(wanted) if columns.named => pick(source, names, wanted)?,
@@ -167,6 +133,29 @@ pub(super) fn plan(
         label,
         label_name: label.map(|j| names[j].clone()),
     })
+}
+
+/// Marks the columns that are not features: the label and those the user does not want.
+fn left_out(
+    source: &str,
+    names: &[String],
+    label: Option<usize>,
+    options: &ReadOptions,
+) -> Result<Vec<bool>, InputError> {
+    let mut left_out = vec![false; names.len()];
+    for column in &options.ignore {
+        for j in column.resolve(source, names)? {
+            left_out[j] = true;
+        }
+    }
+    if let Some(j) = label {
+        if left_out[j] {
+            let message = format!("column '{}' is both the label and left out", names[j]);
+            return Err(InputError::new(source, message).hint("drop either --label or --ignore"));
+        }
+        left_out[j] = true;
+    }
+    Ok(left_out)
 }
 
 fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>, InputError> {
@@ -215,7 +204,6 @@ fn distinct(source: &str, names: &[String], kept: Vec<usize>) -> Result<Vec<usiz
 fn duplicate(source: &str, name: &str, first: usize, second: usize) -> InputError {
     let (first, second) = (first + 1, second + 1);
     let message = format!("columns {first} and {second} are both named '{name}'");
-    InputError::new(source, message).hint(format!(
-        "rename one of them, or leave one out with --ignore {second}"
-    ))
+    InputError::new(source, message)
+        .hint(format!("rename one of them, or leave one out with --ignore {second}"))
 }

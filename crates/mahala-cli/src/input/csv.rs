@@ -23,14 +23,7 @@ pub(super) fn read(
     };
     let plan = plan(&name, &columns, options)?;
     let mut marks = DecimalMarks::new(plan.features.len(), text.delimiter);
-    let label_name = plan.label_name.clone();
-    let mut rows = Collector::new(
-        &name,
-        "line",
-        plan.names.clone(),
-        label_name,
-        options.missing,
-    );
+    let mut rows = Collector::new(&name, "line", &plan, options.missing);
     let mut number = 0;
     while text.advance()? {
         number += 1;
@@ -63,11 +56,7 @@ pub(super) fn read_records(
     if rows.is_empty() {
         return Err(header_only(&source));
     }
-    Ok(Records {
-        source,
-        names: text.names,
-        rows,
-    })
+    Ok(Records { source, names: text.names, rows })
 }
 
 fn read_row(
@@ -109,10 +98,8 @@ fn refuse(bad: Cell, place: String, cell: &[u8]) -> InputError {
     match bad {
         Cell::Infinite => InputError::new(place, format!("{cell} is not a finite number"))
             .hint("correct the cell, or leave it empty and choose --missing mean, drop or zero"),
-        Cell::Thousands => {
-            InputError::new(place, format!("{cell} seems to have thousands separators"))
-                .hint("write the numbers with a decimal point and without thousands separators")
-        }
+        Cell::Thousands => InputError::new(place, format!("{cell} seems to have thousands separators"))
+            .hint("write the numbers with a decimal point and without thousands separators"),
         _ => InputError::new(place, format!("{cell} is not a number")),
     }
 }
@@ -132,6 +119,5 @@ fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
 }
 
 fn header_only(name: &str) -> InputError {
-    InputError::new(name, "the file has a header but no rows")
-        .hint("if the first line is data: --header no")
+    InputError::new(name, "the file has a header but no rows").hint("if the first line is data: --header no")
 }

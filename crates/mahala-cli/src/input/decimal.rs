@@ -27,10 +27,7 @@ struct Seen {
 
 impl DecimalMarks {
     pub(super) fn new(columns: usize, delimiter: u8) -> Self {
-        Self {
-            columns: vec![Marks::default(); columns],
-            semicolons: delimiter == b';',
-        }
+        Self { columns: vec![Marks::default(); columns], semicolons: delimiter == b';' }
     }
 
     /// Records a number without a comma.
@@ -68,8 +65,7 @@ impl DecimalMarks {
             let found = self.columns.iter().position(pick);
             found.map(|column| names[column].as_str())
         };
-        let (Some(comma), point) = (with(|m| m.comma.is_some()), with(|m| m.point.is_some()))
-        else {
+        let (Some(comma), point) = (with(|m| m.comma.is_some()), with(|m| m.point.is_some())) else {
             return Vec::new();
         };
         let mut notes = Vec::new();
@@ -82,10 +78,7 @@ impl DecimalMarks {
         for (marks, name) in self.columns.iter().zip(names) {
             if let (Some(seen), false) = (&marks.comma, marks.sure) {
                 let cell = String::from_utf8_lossy(&seen.cell);
-                notes.push(format!(
-                    "column '{name}': \"{cell}\" is read as {}",
-                    cell.replace(',', ".")
-                ));
+                notes.push(format!("column '{name}': \"{cell}\" is read as {}", cell.replace(',', ".")));
             }
         }
         notes
@@ -94,10 +87,7 @@ impl DecimalMarks {
 
 impl Seen {
     fn new(line: u64, cell: &[u8]) -> Self {
-        Self {
-            line,
-            cell: cell.to_vec(),
-        }
+        Self { line, cell: cell.to_vec() }
     }
 }
 
@@ -126,10 +116,7 @@ fn ambiguous(source: &str, name: &str, comma: &Seen) -> InputError {
 /// Whether the comma of a number could separate thousands: one to three digits, the first not
 /// zero, before it, and exactly three after it.
 fn may_be_thousands(cell: &[u8]) -> bool {
-    let digits = cell
-        .strip_prefix(b"-")
-        .or(cell.strip_prefix(b"+"))
-        .unwrap_or(cell);
+    let digits = cell.strip_prefix(b"-").or(cell.strip_prefix(b"+")).unwrap_or(cell);
     let mut parts = digits.split(|&byte| byte == b',');
     let (Some(whole), Some(rest)) = (parts.next(), parts.next()) else {
         return false;

@@ -27,11 +27,7 @@ impl std::error::Error for InputError {}
 
 impl InputError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            place: place.into(),
-            message: message.into(),
-            hint: None,
-        }
+        Self { place: place.into(), message: message.into(), hint: None }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -39,18 +35,25 @@ impl InputError {
         self
     }
 
-    /// A failure of the operating system or of the decompressor, in words.
-    pub(super) fn read(source: &str, error: &io::Error) -> Self {
+    /// A file that cannot be opened, in words.
+    pub(super) fn open(source: &str, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Self::new(source, "there is no such file"),
             io::ErrorKind::PermissionDenied => Self::new(source, "permission to read is denied"),
+            _ => Self::new(source, format!("cannot be read: {error}")),
+        }
+    }
+
+    /// A failure while bytes are read: most are those of the decompressor.
+    pub(super) fn read(source: &str, error: &io::Error) -> Self {
+        match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::new(source, "the compressed data end too early")
                 .hint("the file is truncated; copy or download it again"),
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
                 Self::new(source, format!("the gzip data are damaged ({error})"))
                     .hint("copy or download the file again")
             }
-            _ => Self::new(source, format!("cannot be read: {error}")),
+            _ => Self::open(source, error),
         }
     }
 }
@@ -70,25 +73,17 @@ pub(super) fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 60;
     let head = &bytes[..bytes.len().min(4 * (LONGEST + 1))];
     let text = String::from_utf8_lossy(head);
-    let short: String = text.chars().take(LONGEST).collect();
-    let dots = if text.chars().nth(LONGEST).is_some() {
-        "…"
-    } else {
-        ""
-    };
-    // `escape_debug` would also escape quotes and accents; only control characters hurt a terminal.
-    let clean: String = short
-        .chars()
-        .flat_map(|c| {
-            let control = c.is_control();
-            control
-                .then(|| c.escape_default())
-                .into_iter()
-                .flatten()
-                .chain((!control).then_some(c))
-        })
-        .collect();
-    format!("\"{clean}{dots}\"")
+    let mut shown = String::new();
+    for character in text.chars().take(LONGEST) {
+        // Control characters would hurt the terminal; quotes and accents do not.
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    let dots = if text.chars().nth(LONGEST).is_some() { "…" } else { "" };
+    format!("\"{shown}{dots}\"")
 }
 
 /// A name as it can be typed into a shell.
@@ -106,11 +101,7 @@ pub(super) fn list<S: AsRef<str>>(names: &[S]) -> String {
     const MOST: usize = 20;
     let shown: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();
     let more = names.len().saturating_sub(MOST);
-    if more == 0 {
-        shown.join(", ")
-    } else {
-        format!("{} and {more} more", shown.join(", "))
-    }
+    if more == 0 { shown.join(", ") } else { format!("{} and {more} more", shown.join(", ")) }
 }
 
 /// `1 row`, `2 rows`

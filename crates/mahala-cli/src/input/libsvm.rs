@@ -19,19 +19,14 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
     while lines.advance()? {
         let place = || at(&name, "line", lines.line());
         let text = lines.cell(0);
-        let end = text
-            .iter()
-            .position(|&byte| byte == b'#')
-            .unwrap_or(text.len());
-        sparse
-            .add_line(&text[..end], lines.line())
-            .map_err(|wrong| {
-                let error = InputError::new(place(), wrong.message);
-                match wrong.hint {
-                    Some(hint) => error.hint(hint),
-                    None => error,
-                }
-            })?;
+        let end = text.iter().position(|&byte| byte == b'#').unwrap_or(text.len());
+        sparse.add_line(&text[..end], lines.line()).map_err(|wrong| {
+            let error = InputError::new(place(), wrong.message);
+            match wrong.hint {
+                Some(hint) => error.hint(hint),
+                None => error,
+            }
+        })?;
     }
     if sparse.rows.is_empty() {
         return Err(InputError::new(name, "the file is empty"));
@@ -39,12 +34,10 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
     let given = options.features.as_ref().map_or(0, Vec::len);
     let width = given.max(sparse.largest as usize);
     check_memory(&name, sparse.rows.len(), width)?;
-    let options = ReadOptions {
-        label: None,
-        ..options.clone()
-    };
-    let plan = plan(&name, &Columns::numbered(width), &options)?;
-    sparse.densify(&name, width, plan, &options)
+    let options = ReadOptions { label: None, ..options.clone() };
+    let mut plan = plan(&name, &Columns::numbered(width), &options)?;
+    plan.label_name = sparse.labelled.then(|| "label".to_owned());
+    sparse.densify(&name, width, &plan, &options)
 }
 
 /// The largest index that is read: the names alone of more columns would fill the memory.
@@ -74,10 +67,7 @@ struct Wrong {
 
 impl Wrong {
     fn new(message: String) -> Self {
-        Self {
-            message,
-            hint: None,
-        }
+        Self { message, hint: None }
     }
 
     fn hint(mut self, hint: &'static str) -> Self {
@@ -101,11 +91,7 @@ impl Sparse {
             let message = format!("this line has {has}, unlike the lines before it");
             return Err(Wrong::new(message));
         }
-        let label = if labelled {
-            tokens.next().and_then(label)
-        } else {
-            None
-        };
+        let label = if labelled { tokens.next().and_then(label) } else { None };
         let mut last = 0;
         for token in tokens {
             let (index, value) = pair(token)?;
@@ -123,11 +109,10 @@ impl Sparse {
         self,
         source: &str,
         width: usize,
-        plan: Plan,
+        plan: &Plan,
         options: &ReadOptions,
     ) -> Result<Table, InputError> {
-        let label_name = self.labelled.then(|| "label".to_owned());
-        let mut rows = Collector::new(source, "line", plan.names, label_name, options.missing);
+        let mut rows = Collector::new(source, "line", plan, options.missing);
         rows.reserve(self.rows.len());
         let mut dense = vec![0.0; width];
         let mut start = 0;
@@ -161,18 +146,11 @@ fn label(token: &[u8]) -> Option<String> {
 fn pair(token: &[u8]) -> Result<(u32, f64), Wrong> {
     let shown = excerpt(token);
     let no_pair = || Wrong::new(format!("{shown} is not of the form index:value"));
-    let colon = token
-        .iter()
-        .position(|&byte| byte == b':')
-        .ok_or_else(no_pair)?;
+    let colon = token.iter().position(|&byte| byte == b':').ok_or_else(no_pair)?;
     let (index, value) = (&token[..colon], &token[colon + 1..]);
-    let index = std::str::from_utf8(index)
-        .ok()
-        .and_then(|text| text.parse::<u64>().ok());
+    let index = std::str::from_utf8(index).ok().and_then(|text| text.parse::<u64>().ok());
     let index = index.ok_or_else(no_pair)?;
-    let index = u32::try_from(index)
-        .ok()
-        .filter(|&index| index <= LARGEST_INDEX);
+    let index = u32::try_from(index).ok().filter(|&index| index <= LARGEST_INDEX);
     let too_large = || {
         let message = format!("{shown}: the index is larger than {LARGEST_INDEX}");
         Wrong::new(message).hint("rows are stored densely; reduce the number of features first")
@@ -205,9 +183,8 @@ fn check_memory(source: &str, rows: usize, columns: usize) -> Result<(), InputEr
         return Ok(());
     }
     let gib = (bytes >> 30) + 1;
-    let message = format!(
-        "{rows} rows and {columns} columns need about {gib} GiB as a dense table; 8 GiB is the most"
-    );
+    let message =
+        format!("{rows} rows and {columns} columns need about {gib} GiB as a dense table; 8 GiB is the most");
     Err(InputError::new(source, message)
         .hint("reduce the number of features, e.g. by feature selection or a random projection"))
 }

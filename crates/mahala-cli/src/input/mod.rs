@@ -144,10 +144,9 @@ pub(crate) fn read_records(path: &Path, options: &ReadOptions) -> Result<Records
     match find_format(path, &source, options)? {
         Format::Csv => csv::read_records(source, delimiter, options),
         Format::Tsv => csv::read_records(source, delimiter.or(Some(b'\t')), options),
-        Format::Npy | Format::Libsvm | Format::Parquet => Err(InputError::new(
-            source.name,
-            "this table must be CSV or TSV",
-        )),
+        Format::Npy | Format::Libsvm | Format::Parquet => {
+            Err(InputError::new(source.name, "this table must be CSV or TSV"))
+        }
     }
 }
 
@@ -163,9 +162,7 @@ impl Table {
             let first = self.rows[j] - self.row_numbers[0] as f64;
             let cells = self.rows.iter().skip(j).step_by(d);
             // Differences of whole numbers are exact, so that equality is what is meant.
-            let mut steps = cells
-                .zip(&self.row_numbers)
-                .map(|(x, &row)| x - row as f64 - first);
+            let mut steps = cells.zip(&self.row_numbers).map(|(x, &row)| x - row as f64 - first);
             if [0.0, -1.0].contains(&first) && steps.all(|step| step == 0.0) {
                 self.notes.push(format!(
                     "column '{name}' counts the rows; if it is an identifier: --ignore {}",

@@ -15,35 +15,19 @@ pub(super) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, I
     let name = source.name.clone();
     let header = read_header(&name, &mut source.reader)?;
     let array = Layout::new(&name, &header)?;
-    array.check_size(
-        &name,
-        source.size().map(|size| size.saturating_sub(header.length)),
-    )?;
+    array.check_size(&name, source.size().map(|size| size.saturating_sub(header.length)))?;
     let mut bytes = Vec::new();
-    let read = source
-        .reader
-        .by_ref()
-        .take(array.bytes)
-        .read_to_end(&mut bytes);
+    let read = source.reader.by_ref().take(array.bytes).read_to_end(&mut bytes);
     read.map_err(|error| InputError::read(&name, &error))?;
     array.check_size(&name, Some(bytes.len() as u64))?;
     // Not before the data have shown that there are as many columns as the header claims.
     let plan = plan(&name, &Columns::numbered(array.columns), options)?;
-    let label_name = plan.label_name.clone();
-    let mut rows = Collector::new(
-        &name,
-        "row",
-        plan.names.clone(),
-        label_name,
-        options.missing,
-    );
+    let mut rows = Collector::new(&name, "row", &plan, options.missing);
     rows.reserve(array.rows);
     for row in 0..array.rows {
         let number = row as u64 + 1;
         array.read_row(&name, &bytes, row, &plan, &mut rows)?;
-        let label = plan
-            .label
-            .and_then(|j| array.scalar(&bytes, row, j).label());
+        let label = plan.label.and_then(|j| array.scalar(&bytes, row, j).label());
         rows.end_row(number, number, label)?;
     }
     rows.finish()
@@ -80,8 +64,7 @@ impl Layout {
         let bytes = cells.and_then(|cells| cells.checked_mul(width as u64));
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
         let Some(bytes) = bytes else {
-            let message =
-                format!("an array of {rows} × {columns} numbers does not fit into memory");
+            let message = format!("an array of {rows} × {columns} numbers does not fit into memory");
             return Err(InputError::new(source, message));
         };
         Ok(Self {
@@ -103,8 +86,7 @@ impl Layout {
                     "{} × {} numbers need {} bytes after the header, but there are {available}",
                     self.rows, self.columns, self.bytes
                 );
-                Err(InputError::new(source, message)
-                    .hint("the file is truncated; write or copy it again"))
+                Err(InputError::new(source, message).hint("the file is truncated; write or copy it again"))
             }
             _ => Ok(()),
         }
@@ -122,10 +104,7 @@ impl Layout {
             let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
             if value.is_infinite() {
                 let place = at_column(source, "row", row as u64 + 1, name);
-                return Err(InputError::new(
-                    place,
-                    format!("{value} is not a finite number"),
-                ));
+                return Err(InputError::new(place, format!("{value} is not a finite number")));
             }
             rows.push(value);
         }
@@ -133,11 +112,7 @@ impl Layout {
     }
 
     fn scalar(&self, bytes: &[u8], row: usize, column: usize) -> Scalar<'static> {
-        let cell = if self.fortran_order {
-            column * self.rows + row
-        } else {
-            row * self.columns + column
-        };
+        let cell = if self.fortran_order { column * self.rows + row } else { row * self.columns + column };
         let stored = &bytes[cell * self.width..][..self.width];
         let mut word = [0; 8];
         word[..self.width].copy_from_slice(stored);

@@ -33,10 +33,7 @@ pub(super) fn read_header(source: &str, reader: &mut dyn BufRead) -> Result<NpyH
         }
         2 | 3 => {
             let bytes = read_exactly(source, reader, 4)?;
-            (
-                4,
-                u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
-            )
+            (4, u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
         }
         other => {
             let message = format!("NPY version {other} is not known; versions 1 to 3 are read");
@@ -48,37 +45,25 @@ pub(super) fn read_header(source: &str, reader: &mut dyn BufRead) -> Result<NpyH
         return Err(InputError::new(source, message));
     }
     let text = read_exactly(source, reader, length)?;
-    let mut header = parse(&text).map_err(|wrong| {
-        InputError::new(
-            source,
-            format!("the NPY header {}: {wrong}", excerpt(&text)),
-        )
-    })?;
+    let mut header = parse(&text)
+        .map_err(|wrong| InputError::new(source, format!("the NPY header {}: {wrong}", excerpt(&text))))?;
     header.length = 8 + width + u64::from(length);
     Ok(header)
 }
 
-fn read_exactly(
-    source: &str,
-    reader: &mut dyn BufRead,
-    length: u32,
-) -> Result<Vec<u8>, InputError> {
+fn read_exactly(source: &str, reader: &mut dyn BufRead, length: u32) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     let read = reader.take(u64::from(length)).read_to_end(&mut bytes);
     read.map_err(|error| InputError::read(source, &error))?;
     if bytes.len() < length as usize {
-        return Err(
-            InputError::new(source, "the file ends within the NPY header")
-                .hint("the file is truncated; write or copy it again"),
-        );
+        return Err(InputError::new(source, "the file ends within the NPY header")
+            .hint("the file is truncated; write or copy it again"));
     }
     Ok(bytes)
 }
 
 fn parse(text: &[u8]) -> Result<NpyHeader, String> {
-    let mut cursor = Cursor {
-        rest: text.trim_ascii(),
-    };
+    let mut cursor = Cursor { rest: text.trim_ascii() };
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
     cursor.expect(b'{')?;
     while !cursor.take(b'}') {
@@ -116,11 +101,7 @@ impl Cursor<'_> {
         if self.take(byte) {
             Ok(())
         } else {
-            Err(format!(
-                "'{}' expected before {}",
-                char::from(byte),
-                excerpt(self.rest)
-            ))
+            Err(format!("'{}' expected before {}", char::from(byte), excerpt(self.rest)))
         }
     }
 
@@ -167,9 +148,7 @@ impl Cursor<'_> {
             let word = self.word(|byte| byte.is_ascii_digit());
             // Python 2 wrote `10L`.
             self.take(b'L');
-            let number = word
-                .parse()
-                .map_err(|_| format!("'{word}' is not a length"))?;
+            let number = word.parse().map_err(|_| format!("'{word}' is not a length"))?;
             numbers.push(number);
             if !self.take(b',') {
                 self.expect(b')')?;

@@ -38,22 +38,14 @@ fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, Inp
     let skips_index = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
-    let label_name = plan.label_name.clone();
-    let mut rows = Collector::new(name, "row", plan.names.clone(), label_name, options.missing);
+    let mut rows = Collector::new(name, "row", &plan, options.missing);
     if skips_index {
         let note = format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out");
         rows.notes.push(note);
     }
-    let mut group = Group {
-        source: name,
-        fields: &fields,
-        plan: &plan,
-        first_row: 1,
-    };
+    let mut group = Group { source: name, fields: &fields, plan: &plan, first_row: 1 };
     for index in 0..file.num_row_groups() {
-        let reader = file
-            .get_row_group(index)
-            .map_err(|error| damaged(name, &error))?;
+        let reader = file.get_row_group(index).map_err(|error| damaged(name, &error))?;
         group.read(reader.as_ref(), &mut rows)?;
     }
     rows.finish()
@@ -67,13 +59,8 @@ struct Field {
 
 fn fields(schema: &SchemaDescriptor) -> Vec<Field> {
     let roots = schema.root_schema().get_fields();
-    let mut fields: Vec<Field> = roots
-        .iter()
-        .map(|root| Field {
-            name: root.name().to_owned(),
-            column: None,
-        })
-        .collect();
+    let mut fields: Vec<Field> =
+        roots.iter().map(|root| Field { name: root.name().to_owned(), column: None }).collect();
     for leaf in 0..schema.num_columns() {
         let root = schema.get_column_root_idx(leaf);
         let column = schema.column(leaf);
@@ -128,11 +115,7 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn read(
-        &mut self,
-        reader: &dyn RowGroupReader,
-        rows: &mut Collector,
-    ) -> Result<(), InputError> {
+    fn read(&mut self, reader: &dyn RowGroupReader, rows: &mut Collector) -> Result<(), InputError> {
         let claimed = reader.metadata().num_rows();
         let Ok(length) = usize::try_from(claimed) else {
             let message = format!("the Parquet data are damaged: a row group of {claimed} rows");

@@ -49,14 +49,9 @@ impl Kind {
             return Self::Time;
         }
         match (converted, logical) {
-            (
-                C::DATE
-                | C::TIME_MILLIS
-                | C::TIME_MICROS
-                | C::TIMESTAMP_MILLIS
-                | C::TIMESTAMP_MICROS,
-                _,
-            ) => Self::Time,
+            (C::DATE | C::TIME_MILLIS | C::TIME_MICROS | C::TIMESTAMP_MILLIS | C::TIMESTAMP_MICROS, _) => {
+                Self::Time
+            }
             (C::UINT_8 | C::UINT_16 | C::UINT_32 | C::UINT_64, _) => Self::Unsigned,
             (_, Some(L::Integer(integer))) if !integer.is_signed => Self::Unsigned,
             _ => Self::Signed,
@@ -101,9 +96,7 @@ pub(super) fn read_values(
     take: &mut dyn FnMut(Option<Scalar<'_>>),
 ) -> Result<()> {
     match reader {
-        ColumnReader::BoolColumnReader(mut r) => {
-            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Bool(v))))
-        }
+        ColumnReader::BoolColumnReader(mut r) => drain(&mut r, length, |v| take(v.map(|&v| Scalar::Bool(v)))),
         ColumnReader::Int32ColumnReader(mut r) => drain(&mut r, length, |v| {
             take(v.map(|&v| kind.integer(v.into(), v.cast_unsigned().into())));
         }),

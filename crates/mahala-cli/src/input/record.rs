@@ -89,11 +89,7 @@ impl<R: BufRead> RecordReader<R> {
     fn append_line(&mut self) -> Result<bool, InputError> {
         let start = self.bytes.len();
         let room = (LONGEST - start.min(LONGEST)) as u64;
-        let read = self
-            .reader
-            .by_ref()
-            .take(room)
-            .read_until(b'\n', &mut self.bytes);
+        let read = self.reader.by_ref().take(room).read_until(b'\n', &mut self.bytes);
         let read = read.map_err(|error| InputError::read(&self.source, &error))?;
         if self.bytes.len() >= LONGEST {
             return Err(self.too_long());
@@ -115,15 +111,9 @@ impl<R: BufRead> RecordReader<R> {
             return Ok(());
         };
         let byte = error.valid_up_to();
-        let message = format!(
-            "byte {} of the line (0x{:02X}) is not UTF-8",
-            byte + 1,
-            line[byte]
-        );
-        Err(
-            InputError::new(at(&self.source, "line", self.next_line), message)
-                .hint("convert the file, e.g. with iconv -f latin1 -t utf-8"),
-        )
+        let message = format!("byte {} of the line (0x{:02X}) is not UTF-8", byte + 1, line[byte]);
+        Err(InputError::new(at(&self.source, "line", self.next_line), message)
+            .hint("convert the file, e.g. with iconv -f latin1 -t utf-8"))
     }
 
     fn too_long(&self) -> InputError {
@@ -152,21 +142,11 @@ struct Splitter {
 
 impl Splitter {
     fn new(delimiter: u8) -> Self {
-        Self {
-            delimiter,
-            cells: Vec::new(),
-            at: 0,
-            start: 0,
-            end: 0,
-            open: false,
-        }
+        Self { delimiter, cells: Vec::new(), at: 0, start: 0, end: 0, open: false }
     }
 
     fn restart(&mut self) {
-        *self = Self {
-            cells: std::mem::take(&mut self.cells),
-            ..Self::new(self.delimiter)
-        };
+        *self = Self { cells: std::mem::take(&mut self.cells), ..Self::new(self.delimiter) };
         self.cells.clear();
     }
 
@@ -221,7 +201,9 @@ impl Splitter {
         let rest = &bytes[self.at..];
         let length = rest.iter().position(|&byte| byte == self.delimiter);
         let stop = self.at + length.unwrap_or(rest.len());
-        bytes.copy_within(self.at..stop, self.end);
+        if self.end < self.at {
+            bytes.copy_within(self.at..stop, self.end);
+        }
         self.end += stop - self.at;
         while self.end > self.start && self.is_space(bytes[self.end - 1]) {
             self.end -= 1;

@@ -30,9 +30,7 @@ impl Scalar<'_> {
             Scalar::Int(value) => Some(value.to_string()),
             Scalar::Single(value) if value.is_nan() => None,
             Scalar::Double(value) if value.is_nan() => None,
-            Scalar::Single(value) => {
-                Some(integral(f64::from(value)).unwrap_or_else(|| format!("{value:?}")))
-            }
+            Scalar::Single(value) => Some(integral(f64::from(value)).unwrap_or_else(|| format!("{value:?}"))),
             Scalar::Double(value) => Some(integral(value).unwrap_or_else(|| format!("{value:?}"))),
             Scalar::Text(text) => {
                 let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();

@@ -31,45 +31,29 @@ impl Source {
     /// Opens a file, or standard input for `-`; gzip is undone whatever the name says.
     pub(super) fn open(path: &Path) -> Result<Self, InputError> {
         if path.as_os_str() == "-" {
-            return Self::start(
-                "standard input".to_owned(),
-                Box::new(io::stdin().lock()),
-                None,
-            );
+            return Self::start("standard input".to_owned(), Box::new(io::stdin().lock()), None);
         }
         let name = path.display().to_string();
-        let cannot = |error: io::Error| InputError::read(&name, &error);
+        let cannot = |error: io::Error| InputError::open(&name, &error);
         let metadata = std::fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
-            return Err(InputError::new(name, "this is a directory, not a file")
-                .hint("name one of the files in it"));
+            return Err(
+                InputError::new(name, "this is a directory, not a file").hint("name one of the files in it")
+            );
         }
         let file = File::open(path).map_err(cannot)?;
         let plain = metadata.is_file().then(|| path.to_owned());
-        Self::start(
-            name,
-            Box::new(BufReader::with_capacity(BUFFER, file)),
-            plain,
-        )
+        Self::start(name, Box::new(BufReader::with_capacity(BUFFER, file)), plain)
     }
 
-    fn start(
-        name: String,
-        reader: Box<dyn BufRead>,
-        plain: Option<PathBuf>,
-    ) -> Result<Self, InputError> {
+    fn start(name: String, reader: Box<dyn BufRead>, plain: Option<PathBuf>) -> Result<Self, InputError> {
         let (mut head, mut reader) = peek(&name, reader)?;
         let zipped = head.starts_with(b"\x1f\x8b");
         if zipped {
             let unzipped = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader));
             (head, reader) = peek(&name, Box::new(unzipped))?;
         }
-        Ok(Self {
-            magic: magic(&head),
-            plain: plain.filter(|_| !zipped),
-            name,
-            reader,
-        })
+        Ok(Self { magic: magic(&head), plain: plain.filter(|_| !zipped), name, reader })
     }
 
     /// The number of bytes, where it is known before reading.
@@ -100,10 +84,7 @@ fn magic(head: &[u8]) -> Option<Magic> {
     (head.starts_with(b"PAR1") && head.get(4).is_some_and(control)).then_some(Magic::Parquet)
 }
 
-fn peek(
-    name: &str,
-    mut reader: Box<dyn BufRead>,
-) -> Result<(Vec<u8>, Box<dyn BufRead>), InputError> {
+fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), InputError> {
     let mut head = Vec::with_capacity(HEAD);
     let taken = reader.by_ref().take(HEAD as u64).read_to_end(&mut head);
     taken.map_err(|error| InputError::read(name, &error))?;

@@ -32,7 +32,7 @@ type Sample = Vec<Vec<Vec<u8>>>;
 /// Enough bytes to see the first lines of most tables.
 const SNIFF: usize = 1 << 16;
 /// The most that is held to see three lines of a very wide table.
-const SNIFF_MOST: usize = 1 << 26;
+const SNIFF_MOST: usize = 1 << 24;
 const SAMPLE_RECORDS: usize = 50;
 
 impl TextTable {
@@ -90,9 +90,7 @@ impl TextTable {
     fn read_header(&mut self, options: &ReadOptions) -> Result<(), InputError> {
         self.records.advance()?;
         self.first_line = self.records.line();
-        if let (Header::Auto, Some(cell)) =
-            (options.header, self.records.cells().find(|c| is_numeric(c)))
-        {
+        if let (Header::Auto, Some(cell)) = (options.header, self.records.cells().find(|c| is_numeric(c))) {
             self.notes.push(format!(
                 "line {} is taken for a header, although {} in it is a number; \
                  if it is data: --header no",
@@ -151,9 +149,7 @@ fn check_encoding(name: &str, head: &[u8]) -> Result<(), InputError> {
     }
     if let Some(byte) = head.iter().position(|&byte| byte == 0) {
         let message = format!("byte {} is zero: this is not a text table", byte + 1);
-        return Err(
-            InputError::new(name, message).hint("if it is another format, name it with --format")
-        );
+        return Err(InputError::new(name, message).hint("if it is another format, name it with --format"));
     }
     if head.contains(&b'\r') && !head.contains(&b'\n') {
         let message = "the lines end with a carriage return alone, which is not read";
@@ -164,7 +160,7 @@ fn check_encoding(name: &str, head: &[u8]) -> Result<(), InputError> {
 
 fn complete_lines(head: &[u8], whole: bool) -> &[u8] {
     match head.iter().rposition(|&byte| byte == b'\n') {
-        Some(end) if !whole => &head[..end],
+        Some(end) if !whole => &head[..=end],
         _ => head,
     }
 }
@@ -183,21 +179,17 @@ fn sample(name: &str, lines: &[u8], delimiter: u8) -> (Sample, Option<InputError
     (sample, None)
 }
 
-fn first_sample(
-    name: &str,
-    lines: &[u8],
-    delimiter: u8,
-    whole: bool,
-) -> Result<Sample, InputError> {
+fn first_sample(name: &str, lines: &[u8], delimiter: u8, whole: bool) -> Result<Sample, InputError> {
+    if !whole && !lines.contains(&b'\n') {
+        let message = format!("the first lines are longer than {} MiB", SNIFF_MOST >> 20);
+        return Err(InputError::new(name, message).hint("is this a text table?"));
+    }
     let (sample, error) = sample(name, lines, delimiter);
     match error {
         _ if !sample.is_empty() => Ok(sample),
         Some(error) => Err(error),
         None if whole => Err(InputError::new(name, "the file is empty")),
-        None => Err(InputError::new(
-            name,
-            "the file begins with blank lines only",
-        )),
+        None => Err(InputError::new(name, "the file begins with blank lines only")),
     }
 }
 
@@ -207,7 +199,7 @@ fn first_sample(
 fn find_delimiter(lines: &[u8]) -> u8 {
     let mut best = (0, b',');
     for delimiter in [b'\t', b';', b'|', b','] {
-        let agreeing = agreeing_records(&sample("", lines, delimiter).0);
+        let agreeing = agreeing_records(lines, delimiter);
         if agreeing > best.0 {
             best = (agreeing, delimiter);
         }
@@ -215,8 +207,14 @@ fn find_delimiter(lines: &[u8]) -> u8 {
     best.1
 }
 
-fn agreeing_records(sample: &Sample) -> usize {
-    let widths: Vec<usize> = sample.iter().map(Vec::len).filter(|&w| w > 1).collect();
+fn agreeing_records(lines: &[u8], delimiter: u8) -> usize {
+    let mut records = RecordReader::new("", lines, delimiter);
+    let mut widths = Vec::new();
+    // What cannot be split is reported later, when the table is read.
+    while widths.len() < SAMPLE_RECORDS && matches!(records.advance(), Ok(true)) {
+        widths.push(records.width());
+    }
+    widths.retain(|&width| width > 1);
     let same = |width: &usize| widths.iter().filter(|other| *other == width).count();
     widths.iter().map(same).max().unwrap_or(0)
 }

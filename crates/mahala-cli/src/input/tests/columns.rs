@@ -13,14 +13,8 @@ fn a_column_is_found_by_name_by_position_and_from_the_end() {
 
 #[test]
 fn a_name_that_exists_wins_over_a_position() {
-    let table = read(
-        "a.csv",
-        "2,a\n1,5\n3,7\n",
-        &ReadOptions {
-            header: crate::input::Header::Yes,
-            ..labelled("2")
-        },
-    );
+    let table =
+        read("a.csv", "2,a\n1,5\n3,7\n", &ReadOptions { header: crate::input::Header::Yes, ..labelled("2") });
     assert_eq!(table.names, ["a"]);
     assert_eq!(labels(&table), ["1", "3"]);
 }
@@ -45,10 +39,7 @@ fn an_unknown_column_is_answered_with_those_there_are() {
 
 #[test]
 fn the_label_cannot_be_left_out() {
-    let options = ReadOptions {
-        label: "label".parse().ok(),
-        ..ignoring("3")
-    };
+    let options = ReadOptions { label: "label".parse().ok(), ..ignoring("3") };
     assert_eq!(
         refusal("a.csv", TABLE, &options),
         "a.csv: column 'label' is both the label and left out\nhint: drop either --label or --ignore"
@@ -99,10 +90,7 @@ fn features_of_a_model_that_are_not_there_are_listed() {
 
 #[test]
 fn columns_without_names_serve_a_model_by_position() {
-    let options = ReadOptions {
-        label: "1".parse().ok(),
-        ..wanting(&["a", "b"])
-    };
+    let options = ReadOptions { label: "1".parse().ok(), ..wanting(&["a", "b"]) };
     let table = read("a.csv", "x,1,2\ny,3,4\n", &options);
     assert_eq!(table.names, ["a", "b"]);
     assert_eq!(table.rows, [1.0, 2.0, 3.0, 4.0]);
@@ -115,14 +103,8 @@ fn columns_without_names_serve_a_model_by_position() {
 
 #[test]
 fn names_that_are_known_make_a_header_of_text_alone() {
-    let table = read(
-        "a.csv",
-        "kind,a\nu,NA\n",
-        &ReadOptions {
-            missing: super::Missing::Zero,
-            ..labelled("kind")
-        },
-    );
+    let table =
+        read("a.csv", "kind,a\nu,NA\n", &ReadOptions { missing: super::Missing::Zero, ..labelled("kind") });
     assert_eq!(table.names, ["a"]);
     assert_eq!(table.rows, [0.0]);
 }

@@ -23,10 +23,7 @@ fn a_text_label_does_not_make_a_header_of_the_first_row() {
 
 #[test]
 fn a_header_is_seen_above_missing_cells() {
-    let options = ReadOptions {
-        missing: super::Missing::Drop,
-        ..labelled("c")
-    };
+    let options = ReadOptions { missing: super::Missing::Drop, ..labelled("c") };
     let table = read("a.csv", "a,b,c\nNA,,x\n1,2,y\n", &options);
     assert_eq!(table.names, ["a", "b"]);
     assert_eq!(table.row_numbers, [2]);
@@ -35,10 +32,7 @@ fn a_header_is_seen_above_missing_cells() {
 #[test]
 fn numbers_alone_are_data_unless_the_user_says_otherwise() {
     assert_eq!(read("a.csv", "1,2\n3,4\n", &plain()).n, 2);
-    let options = ReadOptions {
-        header: Header::Yes,
-        ..plain()
-    };
+    let options = ReadOptions { header: Header::Yes, ..plain() };
     let table = read("a.csv", "1,2\n3,4\n", &options);
     assert_eq!(table.names, ["1", "2"]);
     assert_eq!(table.rows, [3.0, 4.0]);
@@ -49,18 +43,13 @@ fn a_header_with_a_number_in_it_is_mentioned() {
     let table = read("a.csv", "5.1,oops\n4.9,3\n4.8,3\n", &plain());
     assert_eq!(
         table.notes,
-        [
-            "line 1 is taken for a header, although \"5.1\" in it is a number; if it is data: --header no"
-        ]
+        ["line 1 is taken for a header, although \"5.1\" in it is a number; if it is data: --header no"]
     );
 }
 
 #[test]
 fn a_header_can_be_denied() {
-    let options = ReadOptions {
-        header: Header::No,
-        ..plain()
-    };
+    let options = ReadOptions { header: Header::No, ..plain() };
     assert_eq!(
         refusal("a.csv", "x,y\n1,2\n", &options),
         "a.csv, line 1, column 'f1': \"x\" is not a number\n\
@@ -80,14 +69,8 @@ fn every_usual_delimiter_is_found() {
 
 #[test]
 fn a_delimiter_can_be_named() {
-    let options = ReadOptions {
-        delimiter: Some(b' '),
-        ..plain()
-    };
-    assert_eq!(
-        read("a.txt", "1 2\n3 4\n", &options).rows,
-        [1.0, 2.0, 3.0, 4.0]
-    );
+    let options = ReadOptions { delimiter: Some(b' '), ..plain() };
+    assert_eq!(read("a.txt", "1 2\n3 4\n", &options).rows, [1.0, 2.0, 3.0, 4.0]);
 }
 
 #[test]
@@ -109,11 +92,7 @@ fn quoted_cells_hold_delimiters_quotes_and_line_ends() {
     let text = "x,\"the \"\"label\"\"\"\n1,\"a,\nb\"\n2,\"\"\"q\"\"\"\nbad,c\n";
     let error = refusal("a.csv", text, &labelled("2"));
     assert!(error.starts_with("a.csv, line 5, column 'x': \"bad\" is not a number"));
-    let table = read(
-        "a.csv",
-        text.replace("bad", "3"),
-        &labelled("the \"label\""),
-    );
+    let table = read("a.csv", text.replace("bad", "3"), &labelled("the \"label\""));
     assert_eq!(labels(&table), ["a,\nb", "\"q\"", "c"]);
 }
 
@@ -162,10 +141,7 @@ fn a_column_of_text_is_refused_or_left_out() {
 #[test]
 fn files_without_rows_are_refused_in_words() {
     assert_eq!(refusal("a.csv", "", &plain()), "a.csv: the file is empty");
-    assert_eq!(
-        refusal("a.csv", "\n \r\n", &plain()),
-        "a.csv: the file is empty"
-    );
+    assert_eq!(refusal("a.csv", "\n \r\n", &plain()), "a.csv: the file is empty");
     assert_eq!(
         refusal("a.csv", "x,y\n", &plain()),
         "a.csv: the file has a header but no rows\nhint: if the first line is data: --header no"
@@ -175,10 +151,7 @@ fn files_without_rows_are_refused_in_words() {
 #[test]
 fn a_column_that_counts_the_rows_is_mentioned() {
     let table = read("a.csv", "id,x\n1,3\n2,1\n3,4\n4,1\n5,5\n", &plain());
-    assert_eq!(
-        table.notes,
-        ["column 'id' counts the rows; if it is an identifier: --ignore id"]
-    );
+    assert_eq!(table.notes, ["column 'id' counts the rows; if it is an identifier: --ignore id"]);
 }
 
 #[test]
@@ -190,8 +163,5 @@ fn records_are_text_with_line_numbers() {
     let names = records.names.expect("a header");
     assert_eq!(names, ["left", "right", "same"]);
     let cells = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
-    assert_eq!(
-        records.rows,
-        [(3, cells(["1", "2", "yes"])), (4, cells(["3", "4", "no"]))]
-    );
+    assert_eq!(records.rows, [(3, cells(["1", "2", "yes"])), (4, cells(["3", "4", "no"]))]);
 }

@@ -2,11 +2,7 @@ use super::{Missing, ReadOptions, ignoring, labels, plain, read, refusal, wantin
 
 #[test]
 fn sparse_rows_become_dense() {
-    let table = read(
-        "a.svm",
-        "+1 1:2 3:4.5\n\n-1 2:1 # note\n# only a note\n2.50\n",
-        &plain(),
-    );
+    let table = read("a.svm", "+1 1:2 3:4.5\n\n-1 2:1 # note\n# only a note\n2.50\n", &plain());
     assert_eq!(table.names, ["f1", "f2", "f3"]);
     assert_eq!(table.rows, [2.0, 0.0, 4.5, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(labels(&table), ["1", "-1", "2.5"]);
@@ -17,10 +13,7 @@ fn sparse_rows_become_dense() {
 fn labels_may_be_absent_or_text() {
     let table = read("a.svm", "1:2 2:3\n2:1\n", &plain());
     assert_eq!(table.labels, None);
-    assert_eq!(
-        labels(&read("a.svm", "spam 1:2\n1,3 1:1\n", &plain())),
-        ["spam", "1,3"]
-    );
+    assert_eq!(labels(&read("a.svm", "spam 1:2\n1,3 1:1\n", &plain())), ["spam", "1,3"]);
     assert_eq!(
         refusal("a.svm", "1 1:2\n2:1\n", &plain()),
         "a.svm, line 2: this line has no label, unlike the lines before it"
@@ -41,28 +34,19 @@ fn a_model_says_how_many_columns_there_are() {
 #[test]
 fn columns_can_be_left_out_and_cells_can_be_missing() {
     assert_eq!(read("a.svm", "1 1:2 2:3\n", &ignoring("1")).rows, [3.0]);
-    let options = ReadOptions {
-        missing: Missing::Zero,
-        ..plain()
-    };
+    let options = ReadOptions { missing: Missing::Zero, ..plain() };
     assert_eq!(read("a.svm", "1 1:nan 2:3\n", &options).rows, [0.0, 3.0]);
     assert!(
         refusal("a.svm", "1 1:nan 2:3\n", &plain())
             .starts_with("a.svm: 1 missing cell in 1 row: line 1, column 'f1'")
     );
-    assert_eq!(
-        read("a.svm", "NA 1:2\n1 1:3\n", &with(Missing::Drop)).rows,
-        [3.0]
-    );
+    assert_eq!(read("a.svm", "NA 1:2\n1 1:3\n", &with(Missing::Drop)).rows, [3.0]);
 }
 
 #[test]
 fn wrong_pairs_are_located() {
     let cases = [
-        (
-            "1 0:5",
-            "\"0:5\": indices begin at 1, not at 0\nhint: add 1 to every index of the file",
-        ),
+        ("1 0:5", "\"0:5\": indices begin at 1, not at 0\nhint: add 1 to every index of the file"),
         (
             "1 2:5 2:6",
             "\"2:6\" follows index 2: indices must ascend\nhint: sort the pairs of each line by index",
@@ -79,10 +63,7 @@ fn wrong_pairs_are_located() {
     ];
     for (line, message) in cases {
         let text = format!("1 1:1\n{line}\n");
-        assert_eq!(
-            refusal("a.svm", text, &plain()),
-            format!("a.svm, line 2: {message}")
-        );
+        assert_eq!(refusal("a.svm", text, &plain()), format!("a.svm, line 2: {message}"));
     }
 }
 
@@ -98,12 +79,6 @@ fn a_table_beyond_memory_is_refused_with_an_estimate() {
 
 #[test]
 fn files_without_rows_or_columns_are_refused() {
-    assert_eq!(
-        refusal("a.svm", "# nothing\n", &plain()),
-        "a.svm: the file is empty"
-    );
-    assert_eq!(
-        refusal("a.svm", "1\n-1\n", &plain()),
-        "a.svm: the file has no columns"
-    );
+    assert_eq!(refusal("a.svm", "# nothing\n", &plain()), "a.svm: the file is empty");
+    assert_eq!(refusal("a.svm", "1\n-1\n", &plain()), "a.svm: the file has no columns");
 }

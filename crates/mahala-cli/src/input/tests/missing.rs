@@ -15,9 +15,7 @@ fn missing_cells_are_counted_and_located() {
 
 #[test]
 fn every_usual_word_for_missing_is_known() {
-    for word in [
-        "", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", ".", "\"\"", "-nan",
-    ] {
+    for word in ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "?", ".", "\"\"", "-nan"] {
         let table = read("a.csv", format!("a,b\n1,{word}\n"), &with(Missing::Zero));
         assert_eq!(table.rows, [1.0, 0.0], "{word}");
     }
@@ -32,11 +30,7 @@ fn means_are_taken_over_the_cells_that_are_present() {
 
 #[test]
 fn means_of_huge_numbers_stay_finite() {
-    let table = read(
-        "a.csv",
-        "a,b\n1.5e308,1\n1.5e308,1\n,1\n",
-        &with(Missing::Mean),
-    );
+    let table = read("a.csv", "a,b\n1.5e308,1\n1.5e308,1\n,1\n", &with(Missing::Mean));
     assert!((table.rows[4] / 1.5e308 - 1.0).abs() < 1e-15);
 }
 
@@ -74,12 +68,9 @@ fn a_missing_label_is_located_or_dropped() {
     assert_eq!(
         refusal("a.csv", text, &labelled("kind")),
         "a.csv, line 3, column 'kind': the label is missing\n\
-         hint: --missing drop leaves rows without a label out"
+         hint: labels such as NA, None and ? are missing too; --missing drop leaves these rows out"
     );
-    let options = ReadOptions {
-        missing: Missing::Drop,
-        ..labelled("kind")
-    };
+    let options = ReadOptions { missing: Missing::Drop, ..labelled("kind") };
     let table = read("a.csv", text, &options);
     assert_eq!(labels(&table), ["x", "y"]);
     assert_eq!(table.row_numbers, [1, 3]);

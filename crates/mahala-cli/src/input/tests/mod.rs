@@ -7,6 +7,7 @@ mod missing;
 mod npy;
 mod numbers;
 mod parquet;
+mod record;
 mod source;
 
 use std::io::Write;
@@ -45,17 +46,11 @@ fn plain() -> ReadOptions {
 }
 
 fn labelled(column: &str) -> ReadOptions {
-    ReadOptions {
-        label: column.parse().ok(),
-        ..ReadOptions::default()
-    }
+    ReadOptions { label: column.parse().ok(), ..ReadOptions::default() }
 }
 
 fn ignoring(column: &str) -> ReadOptions {
-    ReadOptions {
-        ignore: column.parse().into_iter().collect(),
-        ..ReadOptions::default()
-    }
+    ReadOptions { ignore: column.parse().into_iter().collect(), ..ReadOptions::default() }
 }
 
 fn wanting(features: &[&str]) -> ReadOptions {
@@ -66,10 +61,7 @@ fn wanting(features: &[&str]) -> ReadOptions {
 }
 
 fn with(missing: Missing) -> ReadOptions {
-    ReadOptions {
-        missing,
-        ..ReadOptions::default()
-    }
+    ReadOptions { missing, ..ReadOptions::default() }
 }
 
 fn labels(table: &Table) -> Vec<&str> {

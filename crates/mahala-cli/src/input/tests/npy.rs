@@ -1,9 +1,8 @@
 use super::{Missing, gzip, labelled, labels, plain, read, refusal, wanting, with};
 
 fn npy(version: u8, descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
-    let dictionary = format!(
-        "{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}          \n"
-    );
+    let dictionary =
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}          \n");
     let mut bytes = b"\x93NUMPY".to_vec();
     bytes.extend([version, 0]);
     let length = dictionary.len() as u32;
@@ -15,21 +14,14 @@ fn npy(version: u8, descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec
 }
 
 fn doubles(values: &[f64]) -> Vec<u8> {
-    values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect()
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
 #[test]
 fn versions_orders_and_dimensions_are_read() {
     let data = doubles(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     for version in 1..=3 {
-        let table = read(
-            "a.npy",
-            npy(version, "<f8", "False", "(2, 3)", &data),
-            &plain(),
-        );
+        let table = read("a.npy", npy(version, "<f8", "False", "(2, 3)", &data), &plain());
         assert_eq!(table.names, ["f1", "f2", "f3"]);
         assert_eq!(table.rows, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     }
@@ -50,40 +42,18 @@ fn every_number_type_is_read_in_both_byte_orders() {
         ("<u2", &[0xFE, 0xFF, 5, 0], [65534.0, 5.0]),
         ("<i4", &[0xFE, 0xFF, 0xFF, 0xFF, 5, 0, 0, 0], [-2.0, 5.0]),
         (">u4", &[0, 0, 1, 0, 0, 0, 0, 5], [256.0, 5.0]),
-        (
-            "<i8",
-            &[
-                0xFE, 255, 255, 255, 255, 255, 255, 255, 5, 0, 0, 0, 0, 0, 0, 0,
-            ],
-            [-2.0, 5.0],
-        ),
-        (
-            ">i8",
-            &[
-                255, 255, 255, 255, 255, 255, 255, 0xFE, 0, 0, 0, 0, 0, 0, 0, 5,
-            ],
-            [-2.0, 5.0],
-        ),
+        ("<i8", &[0xFE, 255, 255, 255, 255, 255, 255, 255, 5, 0, 0, 0, 0, 0, 0, 0], [-2.0, 5.0]),
+        (">i8", &[255, 255, 255, 255, 255, 255, 255, 0xFE, 0, 0, 0, 0, 0, 0, 0, 5], [-2.0, 5.0]),
         (
             "<u8",
-            &[
-                255, 255, 255, 255, 255, 255, 255, 255, 5, 0, 0, 0, 0, 0, 0, 0,
-            ],
+            &[255, 255, 255, 255, 255, 255, 255, 255, 5, 0, 0, 0, 0, 0, 0, 0],
             [18_446_744_073_709_551_615.0, 5.0],
         ),
-        (
-            "<f2",
-            &[0x00, 0x3E, 0x01, 0x00],
-            [1.5, 5.960_464_477_539_063e-8],
-        ),
+        ("<f2", &[0x00, 0x3E, 0x01, 0x00], [1.5, 5.960_464_477_539_063e-8]),
         (">f2", &[0xC0, 0x00, 0x7B, 0xFF], [-2.0, 65504.0]),
         ("<f4", &[0, 0, 0xC0, 0x3F, 0, 0, 0, 0xC0], [1.5, -2.0]),
         (">f4", &[0x3F, 0xC0, 0, 0, 0xC0, 0, 0, 0], [1.5, -2.0]),
-        (
-            ">f8",
-            &[0x3F, 0xF8, 0, 0, 0, 0, 0, 0, 0xC0, 0, 0, 0, 0, 0, 0, 0],
-            [1.5, -2.0],
-        ),
+        (">f8", &[0x3F, 0xF8, 0, 0, 0, 0, 0, 0, 0xC0, 0, 0, 0, 0, 0, 0, 0], [1.5, -2.0]),
     ];
     for (descr, data, values) in cases {
         let table = read("a.npy", npy(1, descr, "False", "(1, 2)", data), &plain());
@@ -94,29 +64,14 @@ fn every_number_type_is_read_in_both_byte_orders() {
 #[test]
 fn labels_are_integers_where_they_can_be() {
     let data = doubles(&[1.0, 3.0, 2.0, 2.5, 4.0, -0.0]);
-    let table = read(
-        "a.npy",
-        npy(1, "<f8", "False", "(3, 2)", &data),
-        &labelled("-1"),
-    );
+    let table = read("a.npy", npy(1, "<f8", "False", "(3, 2)", &data), &labelled("-1"));
     assert_eq!(table.names, ["f1"]);
     assert_eq!(labels(&table), ["3", "2.5", "0"]);
-    let long: Vec<u8> = [7_i64, 9_007_199_254_740_993]
-        .iter()
-        .flat_map(|v| v.to_le_bytes())
-        .collect();
-    let table = read(
-        "a.npy",
-        npy(1, "<i8", "False", "(1, 2)", &long),
-        &labelled("2"),
-    );
+    let long: Vec<u8> = [7_i64, 9_007_199_254_740_993].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let table = read("a.npy", npy(1, "<i8", "False", "(1, 2)", &long), &labelled("2"));
     assert_eq!(labels(&table), ["9007199254740993"]);
     let single: Vec<u8> = [7_f32, 0.1].iter().flat_map(|v| v.to_le_bytes()).collect();
-    let table = read(
-        "a.npy",
-        npy(1, "<f4", "False", "(1, 2)", &single),
-        &labelled("2"),
-    );
+    let table = read("a.npy", npy(1, "<f4", "False", "(1, 2)", &single), &labelled("2"));
     assert_eq!(labels(&table), ["0.1"]);
 }
 
@@ -127,10 +82,7 @@ fn nan_is_missing_and_infinity_is_refused() {
         refusal("a.npy", file(f64::NAN), &plain())
             .starts_with("a.npy: 1 missing cell in 1 row: row 2, column 'f1'")
     );
-    assert_eq!(
-        read("a.npy", file(f64::NAN), &with(Missing::Mean)).rows,
-        [1.0, 1.0]
-    );
+    assert_eq!(read("a.npy", file(f64::NAN), &with(Missing::Mean)).rows, [1.0, 1.0]);
     assert_eq!(
         refusal("a.npy", file(f64::INFINITY), &plain()),
         "a.npy, row 2, column 'f1': inf is not a finite number"
@@ -147,10 +99,7 @@ fn first_bytes_and_compression_are_recognised() {
 #[test]
 fn columns_serve_a_model_by_position() {
     let file = npy(1, "<f8", "False", "(1, 2)", &doubles(&[1.0, 2.0]));
-    assert_eq!(
-        read("a.npy", &file, &wanting(&["a", "b"])).names,
-        ["a", "b"]
-    );
+    assert_eq!(read("a.npy", &file, &wanting(&["a", "b"])).names, ["a", "b"]);
     assert!(
         refusal("a.npy", &file, &wanting(&["a"]))
             .starts_with("a.npy: the model has 1 features, but the file has 2 columns")
@@ -164,17 +113,11 @@ fn shapes_that_the_data_do_not_fill_are_refused() {
     let file = npy(1, "<f8", "False", "(2, 2)", &doubles(&[1.0]));
     assert_eq!(refusal("a.npy", &file, &plain()), truncated);
     assert_eq!(refusal("a.npy", gzip(&file), &plain()), truncated);
-    for shape in [
-        "(9223372036854775807, 9223372036854775807)",
-        "(4611686018427387904, 1)",
-        "(1, 4000000000000)",
-    ] {
+    for shape in
+        ["(9223372036854775807, 9223372036854775807)", "(4611686018427387904, 1)", "(1, 4000000000000)"]
+    {
         refusal("a.npy", npy(1, "<f8", "False", shape, &[0; 8]), &plain());
-        refusal(
-            "a.npy",
-            gzip(&npy(1, "<f8", "False", shape, &[0; 8])),
-            &plain(),
-        );
+        refusal("a.npy", gzip(&npy(1, "<f8", "False", shape, &[0; 8])), &plain());
     }
     for shape in ["(0, 4000000000000)", "(4000000000000, 0)", "(0,)"] {
         refusal("a.npy", npy(1, "<f8", "False", shape, &[]), &plain());
@@ -184,11 +127,7 @@ fn shapes_that_the_data_do_not_fill_are_refused() {
 #[test]
 fn arrays_that_are_no_tables_are_refused_in_words() {
     assert_eq!(
-        refusal(
-            "a.npy",
-            npy(1, "<f8", "False", "(2, 1, 1)", &[0; 16]),
-            &plain()
-        ),
+        refusal("a.npy", npy(1, "<f8", "False", "(2, 1, 1)", &[0; 16]), &plain()),
         "a.npy: the array has 3 dimensions, with lengths (2, 1, 1); one or two are read\n\
          hint: give each row one vector: numpy.save(path, array.reshape(len(array), -1))"
     );
@@ -197,12 +136,9 @@ fn arrays_that_are_no_tables_are_refused_in_words() {
         "a.npy: the array holds Python objects (dtype '|O'); float16 to float64, integers and bool are read\n\
          hint: convert it in Python: numpy.save(path, array.astype('float64'))"
     );
+    assert!(refusal("a.npy", npy(1, "<f8", "False", "()", &[0; 8]), &plain()).contains("0 dimensions"));
     assert!(
-        refusal("a.npy", npy(1, "<f8", "False", "()", &[0; 8]), &plain()).contains("0 dimensions")
-    );
-    assert!(
-        refusal("a.npy", "1,2\n3,4\n", &plain())
-            .starts_with("a.npy: not an NPY file: it begins with \"1,2")
+        refusal("a.npy", "1,2\n3,4\n", &plain()).starts_with("a.npy: not an NPY file: it begins with \"1,2")
     );
 }
 

@@ -32,10 +32,7 @@ fn decimal_commas_are_read_beside_other_delimiters() {
     let table = read("a.csv", "x;y\n1,5;2\n-0,25;3,125\n", &plain());
     assert_eq!(table.rows, [1.5, 2.0, -0.25, 3.125]);
     assert_eq!(table.notes, ["column 'y': \"3,125\" is read as 3.125"]);
-    assert_eq!(
-        read("a.tsv", "1,5\t2\n2,5\t3\n", &plain()).rows,
-        [1.5, 2.0, 2.5, 3.0]
-    );
+    assert_eq!(read("a.tsv", "1,5\t2\n2,5\t3\n", &plain()).rows, [1.5, 2.0, 2.5, 3.0]);
 }
 
 #[test]
@@ -73,10 +70,8 @@ fn different_decimal_marks_in_different_columns_are_mentioned() {
     let table = read("a.csv", "x;y\n1.234;2,5\n", &plain());
     assert_eq!(
         table.notes,
-        [
-            "column 'y' has decimal commas and column 'x' decimal points; \
-          check that neither is a thousands separator"
-        ]
+        ["column 'y' has decimal commas and column 'x' decimal points; \
+          check that neither is a thousands separator"]
     );
 }
 

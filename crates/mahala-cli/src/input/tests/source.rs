@@ -62,10 +62,7 @@ fn directories_and_absent_files_are_refused_in_words() {
     };
     let inner = directory.path().join("folder");
     std::fs::create_dir(&inner).expect("a directory");
-    assert_eq!(
-        message(&inner),
-        "folder: this is a directory, not a file\nhint: name one of the files in it"
-    );
+    assert_eq!(message(&inner), "folder: this is a directory, not a file\nhint: name one of the files in it");
     let absent = directory.path().join("absent.csv");
     assert_eq!(message(&absent), "absent.csv: there is no such file");
 }
@@ -96,9 +93,7 @@ fn binary_files_are_refused() {
         "a.csv: byte 5 is zero: this is not a text table\n\
          hint: if it is another format, name it with --format"
     );
-    let noise: Vec<u8> = (0..200_000_u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
+    let noise: Vec<u8> = (0..200_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for name in ["a.csv", "a.tsv", "a.npy", "a.svm", "a.parquet"] {
         let error = refusal(name, &noise, &plain());
         assert!(error.len() < 500, "{error}");
@@ -125,18 +120,12 @@ fn a_very_wide_table_is_read() {
 
 #[test]
 fn a_format_that_the_file_contradicts_is_refused() {
-    let options = ReadOptions {
-        format: Some(Format::Csv),
-        ..plain()
-    };
+    let options = ReadOptions { format: Some(Format::Csv), ..plain() };
     assert_eq!(
         refusal("a.npy", b"\x93NUMPY\x01\0", &options),
         "a.npy: this is an NPY file, but --format says otherwise\nhint: leave --format out"
     );
-    assert_eq!(
-        try_read("a.csv", b"PAR1,b\n1,2\n", &plain()).map(|table| table.n),
-        Ok(1)
-    );
+    assert_eq!(try_read("a.csv", b"PAR1,b\n1,2\n", &plain()).map(|table| table.n), Ok(1));
 }
 
 #[test]
@@ -145,8 +134,5 @@ fn records_are_read_from_text_only() {
     let path = directory.path().join("pairs.npy");
     std::fs::write(&path, b"\x93NUMPY\x01\0").expect("a file");
     let error = read_records(&path, &plain()).expect_err("this is no text");
-    assert_eq!(
-        without_directory(&error, directory.path()),
-        "pairs.npy: this table must be CSV or TSV"
-    );
+    assert_eq!(without_directory(&error, directory.path()), "pairs.npy: this table must be CSV or TSV");
 }

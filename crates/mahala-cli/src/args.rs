@@ -1,0 +1,277 @@
+//! What can be typed: subcommands, and the groups of options they share.
+
+use crate::commands;
+use crate::input::{ColumnRef, Format, Header, Missing, ReadOptions, Table, read_table};
+use crate::progress::Progress;
+use crate::say;
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use mahala::{Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Learn a distance under which nearest neighbours are right.
+#[derive(Parser, Debug)]
+#[command(name = "mahala", version, max_term_width = 100)]
+#[command(after_help = "Examples:
+  mahala demo                                          see it work on a bundled data set
+  mahala fit wine.csv --label class -o wine.safetensors
+  mahala predict wine.safetensors new-wines.csv
+  mahala evaluate wine.csv --label class               Euclidean against GMML
+  mahala COMMAND --help                                more examples")]
+pub(crate) struct Cli {
+    /// Use this many threads [default: all cores]; results do not depend on it
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// See what it does, on a bundled data set: no files needed
+    Demo(commands::demo::Demo),
+    /// Learn a metric from rows and labels, or from pairs, and write it to a file
+    Fit(commands::fit::Fit),
+    /// Measure the error of nearest neighbours under each method, on held-out rows
+    Evaluate(commands::evaluate::Evaluate),
+    /// Show the cross-validated error for every t
+    Tune(commands::tune::Tune),
+    /// Write rows in the coordinates where the metric is Euclidean
+    Transform(commands::transform::Transform),
+    /// Predict the class of rows by a vote of their nearest neighbours
+    Predict(commands::predict::Predict),
+    /// Find the nearest neighbours of rows
+    Neighbors(commands::neighbors::Neighbors),
+    /// Measure pairs of rows, and decide whether they are the same or different
+    Pairs(commands::pairs::PairsCommand),
+    /// Show what a model file holds
+    Inspect(commands::inspect::Inspect),
+    /// Write a model for other programs: ONNX, NPY, CSV, JSON
+    Export(commands::export::Export),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// How files are read.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct InputArgs {
+    /// Leave out this column (may be given several times)
+    #[arg(long, value_name = "COLUMN")]
+    pub ignore: Vec<ColumnRef>,
+    /// What to do about missing cells
+    #[arg(long, value_enum, default_value_t)]
+    pub missing: Missing,
+    /// Whether the first record names the columns
+    #[arg(long, value_enum, default_value_t)]
+    pub header: Header,
+    /// The character between cells [default: found from the first lines]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub delimiter: Option<u8>,
+    /// The format of the input [default: found from name and content]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+}
+
+/// How a metric is learned.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearnArgs {
+    /// Place on the geodesic between the inverse of S (0) and D (1): 'auto' (cross-validated) or a number
+    #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = t_choice)]
+    pub t: TChoice,
+    /// Regularise as in the paper: S + lambda/A0, D + lambda*A0
+    #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage")]
+    pub lambda: Option<f64>,
+    /// Shrink S and D towards their diagonals, by 0 to 1
+    #[arg(long, value_name = "NUMBER")]
+    pub shrinkage: Option<f64>,
+    /// The prior A0 of --lambda: identity, diagonal, covariance, or a file with a square matrix
+    #[arg(long, default_value = "identity", value_name = "PRIOR|FILE")]
+    pub prior: PriorArg,
+    /// Divide each column by its standard deviation first (remembered in the model)
+    #[arg(long)]
+    pub standardize: bool,
+    /// Keep only this many coordinates
+    #[arg(long, value_name = "R")]
+    pub rank: Option<usize>,
+    /// Neighbours that vote
+    #[arg(short, long, default_value_t = 5)]
+    pub k: usize,
+    /// Folds of the cross-validation that chooses t
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub cv_folds: usize,
+    /// Choose t on at most this many rows, drawn at random
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    pub selection_rows: usize,
+    /// Decides all random draws
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// A prior by name or from a file.
+#[derive(Debug, Clone)]
+pub(crate) enum PriorArg {
+    Identity,
+    Diagonal,
+    Covariance,
+    File(PathBuf),
+}
+
+impl FromStr for PriorArg {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "identity" => Self::Identity,
+            "diagonal" => Self::Diagonal,
+            "covariance" => Self::Covariance,
+            file => Self::File(file.into()),
+        })
+    }
+}
+
+impl InputArgs {
+    /// The options for a file with (or without) a label column.
+    pub(crate) fn options(&self, label: Option<&ColumnRef>) -> ReadOptions {
+        ReadOptions {
+            label: label.cloned(),
+            ignore: self.ignore.clone(),
+            features: None,
+            header: self.header,
+            delimiter: self.delimiter,
+            missing: self.missing,
+            format: self.format,
+        }
+    }
+
+    /// Reads a table and passes its notes on.
+    pub(crate) fn read(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &self.options(label))
+    }
+
+    /// Reads the columns a model wants.
+    pub(crate) fn read_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        label: Option<&ColumnRef>,
+    ) -> Result<Table> {
+        let mut options = self.options(label);
+        if model.feature_names.is_empty() {
+            let table = read(path, &options)?;
+            if table.names.len() != model.metric.columns() {
+                let (seen, wanted) = (table.names.len(), model.metric.columns());
+                bail!("{} has {seen} feature columns; the model wants {wanted}", table.source);
+            }
+            return Ok(table);
+        }
+        options.features = Some(model.feature_names.clone());
+        read(path, &options)
+    }
+}
+
+impl LearnArgs {
+    /// The library's parameters; `d` is the number of columns, for a prior from a file.
+    pub(crate) fn gmml(&self, pairs: PairRule, d: usize) -> Result<Gmml> {
+        let regularization = match (self.lambda, self.shrinkage) {
+            (Some(lambda), _) => Regularization::Lambda(lambda),
+            (None, Some(rho)) => Regularization::Shrinkage(rho),
+            (None, None) => Regularization::None,
+        };
+        let prior = match &self.prior {
+            PriorArg::Identity => Prior::Identity,
+            PriorArg::Diagonal => Prior::Diagonal,
+            PriorArg::Covariance => Prior::Covariance,
+            PriorArg::File(path) => Prior::Matrix(read_prior(path, d)?),
+        };
+        if !matches!(prior, Prior::Identity) && self.lambda.is_none() {
+            bail!("--prior has no effect without --lambda\nhint: add --lambda NUMBER");
+        }
+        Ok(Gmml {
+            t: self.t,
+            regularization,
+            prior,
+            pairs,
+            standardize: self.standardize,
+            rank: self.rank,
+            k: self.k,
+            folds: self.cv_folds,
+            selection_rows: self.selection_rows,
+            seed: self.seed,
+            ..Gmml::default()
+        })
+    }
+}
+
+fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    let progress = Progress::spinner(&format!("reading {}", path.display()));
+    let table = read_table(path, options)?;
+    progress.finish();
+    table.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    Ok(table)
+}
+
+/// A table as the library's data set.
+pub(crate) fn dataset(table: &Table) -> Result<Dataset> {
+    let Some(labels) = &table.labels else {
+        bail!("{} was read without labels\nhint: name the label column with --label COLUMN", table.source);
+    };
+    Ok(Dataset::new(Rows::new(table.rows.clone(), table.names.len())?, Labels::new(labels))?)
+}
+
+/// A table's rows alone.
+pub(crate) fn rows(table: &Table) -> Result<Rows> {
+    Ok(Rows::new(table.rows.clone(), table.names.len())?)
+}
+
+/// The library's error with column names instead of numbers.
+pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
+    let name = |j: usize| names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
+    match error {
+        mahala::Error::ScaleSpread { wide, narrow, exponent } => anyhow::anyhow!(
+            "columns '{}' and '{}' differ in scale by a factor of 1e{exponent}; at most 1e70 can be represented \
+             in one metric\nhint: --standardize, or rescale one of them",
+            name(wide),
+            name(narrow)
+        ),
+        mahala::Error::OneClass { class, rows } => anyhow::anyhow!(
+            "all {rows} rows belong to one class ('{class}'); at least two are needed\nhint: is --label the \
+             right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
+        ),
+        other => other.into(),
+    }
+}
+
+fn read_prior(path: &Path, d: usize) -> Result<Spd> {
+    let context = || format!("the prior {}", path.display());
+    let table = read_table(path, &ReadOptions::default()).with_context(context)?;
+    if table.n != d || table.names.len() != d {
+        bail!("{}: it is {} x {}; the data have {d} columns", context(), table.n, table.names.len());
+    }
+    Spd::new(Mat::from_fn(d, d, |i, j| table.rows[i * d + j])).with_context(context)
+}
+
+fn t_choice(text: &str) -> Result<TChoice, String> {
+    if text == "auto" {
+        return Ok(TChoice::CrossValidated);
+    }
+    match text.parse::<f64>() {
+        Ok(t) if (0.0..=1.0).contains(&t) => Ok(TChoice::Fixed(t)),
+        Ok(_) => Err("t must be between 0 and 1".into()),
+        Err(_) => Err("t must be 'auto' or a number between 0 and 1".into()),
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "\\t" | "tab" => Ok(b'\t'),
+        _ if text.len() == 1 => Ok(text.as_bytes()[0]),
+        _ => Err("the delimiter must be one ASCII character, or 'tab'".into()),
+    }
+}

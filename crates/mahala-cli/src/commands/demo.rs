@@ -1,0 +1,95 @@
+//! `mahala demo`: what it does, on a bundled data set.
+
+use crate::args::{InputArgs, dataset};
+use crate::commands::{evaluate, print, tune};
+use crate::figure::{Panel, ScatterPanels};
+use crate::input::{Header, Missing};
+use crate::output::write_atomic;
+use crate::say;
+use anyhow::{Context as _, Result};
+use clap::Args;
+use mahala::{Dataset, Gmml, Metric, threshold_for_labels};
+use std::path::PathBuf;
+
+const WINE: &str = include_str!("../../data/wine.csv");
+const STEPS: u32 = 50;
+
+/// Options of `mahala demo`.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {
+    /// Where to put the model and the figures
+    #[arg(short, long, default_value = "mahala-demo", value_name = "DIRECTORY")]
+    pub output: PathBuf,
+    /// How often to draw halves
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+    pub runs: u16,
+}
+
+/// Compares, fits, draws.
+pub(crate) fn run(args: &Demo) -> Result<()> {
+    let directory = &args.output;
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let csv = directory.join("wine.csv");
+    write_atomic(&csv, WINE.as_bytes())?;
+    let input = InputArgs {
+        ignore: Vec::new(),
+        missing: Missing::Refuse,
+        header: Header::Yes,
+        delimiter: None,
+        format: None,
+    };
+    let table = input.read(&csv, Some(&"label".parse()?))?;
+    let data = dataset(&table)?;
+    let gmml = Gmml::default();
+    print(&format!(
+        "Wine: {} rows, {} columns, {} cultivars. Error of 5 nearest neighbours over {} random halves:\n\n{}\n",
+        data.len(),
+        data.columns(),
+        data.labels().class_count(),
+        args.runs,
+        evaluate::compare_on_halves(&data, &gmml, args.runs.into())?
+    ))?;
+    let fit = gmml.fit(&data)?;
+    let curve = tune::curve(&gmml, &data, STEPS)?;
+    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
+    let figure = before_and_after(&data, &fit.metric)?;
+    let model = fit.into_model(&gmml, table.names, Some((data.rows(), data.labels())), Some(threshold))?;
+    let files: [(&str, Vec<u8>); 3] = [
+        ("wine.safetensors", model.to_bytes()),
+        ("error-over-t.svg", tune::figure(&curve, "Wine").to_svg().into_bytes()),
+        ("before-after.svg", figure.to_svg().into_bytes()),
+    ];
+    for (name, bytes) in &files {
+        write_atomic(&directory.join(name), bytes)?;
+    }
+    let shown = directory.display();
+    say(&format!(
+        "wrote {shown}/: wine.csv, wine.safetensors (the model), error-over-t.svg, before-after.svg\n\n\
+         next:\n  mahala inspect {shown}/wine.safetensors\n  mahala predict {shown}/wine.safetensors {shown}/wine.csv \
+         --label label\n  mahala evaluate YOUR.csv --label COLUMN"
+    ));
+    Ok(())
+}
+
+/// Two coordinates of the raw rows (principal axes) beside the two leading ones of the metric.
+fn before_and_after(data: &Dataset, metric: &Metric) -> Result<ScatterPanels> {
+    let plane = |metric: &Metric| -> Result<Vec<(f64, f64, usize)>> {
+        let z = metric.transform(data.rows())?;
+        let class = |i: usize| data.labels().codes()[i] as usize;
+        Ok((0..z.len()).map(|i| (z.row(i)[0], z.row(i)[1], class(i))).collect())
+    };
+    let before = plane(&Metric::principal_axes(data.rows())?)?;
+    let panel = |title: &str, subtitle: &str, points| Panel {
+        title: title.into(),
+        subtitle: subtitle.into(),
+        points,
+    };
+    Ok(ScatterPanels {
+        title: "Wine before and after".into(),
+        panels: vec![
+            panel("Euclidean", "raw rows, first two principal axes", before),
+            panel("GMML", "the two leading coordinates of the learned metric", plane(metric)?),
+        ],
+        classes: data.labels().names().iter().map(|name| format!("cultivar {name}")).collect(),
+    })
+}

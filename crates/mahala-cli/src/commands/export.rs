@@ -1,0 +1,134 @@
+//! `mahala export`: a model for other programs.
+
+use crate::commands::load_model;
+use crate::export::npy::npy_bytes;
+use crate::export::onnx::{Precision, onnx_model};
+use crate::output::write_atomic;
+use crate::say;
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use mahala::{Mat, Model};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Options of `mahala export`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala export wine.safetensors -o wine.onnx          input X [n, d], output Z [n, rank]
+  mahala export emb.safetensors -o map.npy             z = map · x, for a vector database
+  mahala export wine.safetensors --what matrix -o a.csv
+  mahala export wine.safetensors -o wine.json")]
+pub(crate) struct Export {
+    /// The model
+    pub model: PathBuf,
+    /// Where to write: .onnx, .npy, .csv or .json
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// The form [default: from the name]
+    #[arg(long, value_enum)]
+    pub form: Option<Form>,
+    /// Which matrix goes to NPY or CSV
+    #[arg(long, value_enum, default_value_t = What::Components)]
+    pub what: What,
+    /// Single precision in ONNX
+    #[arg(long)]
+    pub f32: bool,
+}
+
+/// A form to export to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// A graph that maps rows to coordinates
+    Onnx,
+    /// A `NumPy` array
+    Npy,
+    /// A matrix as text
+    Csv,
+    /// Everything, as JSON
+    Json,
+}
+
+/// A matrix of the model, for rows as the user has them (scales included).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// The map L: z = L·x up to a shift
+    Components,
+    /// The matrix A = L'L of the metric
+    Matrix,
+}
+
+/// Exports.
+pub(crate) fn run(args: &Export) -> Result<()> {
+    let model = load_model(&args.model)?;
+    let form = form_of(args)?;
+    let bytes = match form {
+        Form::Onnx => onnx(&model, args.f32)?,
+        Form::Npy => {
+            let matrix = matrix(&model, args.what)?;
+            npy_bytes(&[matrix.nrows(), matrix.ncols()], &row_major(&matrix))?
+        }
+        Form::Csv => csv_bytes(&model, &matrix(&model, args.what)?)?,
+        Form::Json => format!("{:#}\n", to_json(&model)?).into_bytes(),
+    };
+    write_atomic(&args.output, &bytes)?;
+    if args.output != Path::new("-") {
+        say(&format!("wrote {}", args.output.display()));
+    }
+    Ok(())
+}
+
+fn form_of(args: &Export) -> Result<Form> {
+    let extension = args.output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    Ok(match (args.form, extension.as_deref()) {
+        (Some(form), _) => form,
+        (None, Some("onnx")) => Form::Onnx,
+        (None, Some("npy")) => Form::Npy,
+        (None, Some("csv")) => Form::Csv,
+        (None, Some("json")) => Form::Json,
+        _ => bail!(
+            "{}: the name does not tell the form\nhint: --form onnx|npy|csv|json",
+            args.output.display()
+        ),
+    })
+}
+
+fn onnx(model: &Model, single: bool) -> Result<Vec<u8>> {
+    let metric = &model.metric;
+    let components = row_major(&metric.components().to_owned());
+    let precision = if single { Precision::F32 } else { Precision::F64 };
+    onnx_model(&components, metric.rank(), metric.columns(), metric.mean(), metric.scale(), precision)
+}
+
+fn matrix(model: &Model, what: What) -> Result<Mat<f64>> {
+    Ok(match what {
+        What::Matrix => model.metric.matrix()?,
+        What::Components => model.metric.map(),
+    })
+}
+
+fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let name = |j: usize| model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
+    writer.write_record((0..matrix.ncols()).map(name))?;
+    for i in 0..matrix.nrows() {
+        writer.write_record((0..matrix.ncols()).map(|j| matrix[(i, j)].to_string()))?;
+    }
+    Ok(writer.into_inner().map_err(|error| error.into_error())?)
+}
+
+fn to_json(model: &Model) -> Result<Value> {
+    let nested = |matrix: &Mat<f64>| -> Vec<Vec<f64>> {
+        (0..matrix.nrows()).map(|i| (0..matrix.ncols()).map(|j| matrix[(i, j)]).collect()).collect()
+    };
+    let metric = &model.metric;
+    Ok(json!({
+        "n_features": metric.columns(), "rank": metric.rank(), "feature_names": model.feature_names,
+        "components": nested(&metric.components().to_owned()), "mean": metric.mean(), "scale": metric.scale(),
+        "matrix": nested(&metric.matrix()?), "log_eigenvalues": model.log_eigenvalues,
+        "threshold": model.threshold, "params": model.params, "diagnostics": model.diagnostics,
+    }))
+}
+
+fn row_major(matrix: &Mat<f64>) -> Vec<f64> {
+    (0..matrix.nrows()).flat_map(|i| (0..matrix.ncols()).map(move |j| matrix[(i, j)])).collect()
+}

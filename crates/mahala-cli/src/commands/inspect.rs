@@ -1,0 +1,124 @@
+//! `mahala inspect`: what a model file holds.
+
+use crate::commands::{load_model, print};
+use crate::table;
+use anyhow::Result;
+use clap::Args;
+use mahala::Model;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Options of `mahala inspect`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala inspect wine.safetensors
+  mahala inspect wine.safetensors --json | jq .diagnostics.condition_s")]
+pub(crate) struct Inspect {
+    /// The model
+    pub model: PathBuf,
+    /// Print everything but the matrices as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Shows the model.
+pub(crate) fn run(args: &Inspect) -> Result<()> {
+    let model = load_model(&args.model)?;
+    let classes = model.references.as_ref().map(|(_, labels)| labels.names().to_vec());
+    let rows = model.references.as_ref().map(|(rows, _)| rows.len());
+    if args.json {
+        let json = json!({
+            "file": args.model.display().to_string(), "d": model.metric.columns(), "rank": model.metric.rank(),
+            "feature_names": model.feature_names, "classes": classes, "kept_rows": rows,
+            "standardized": model.metric.scale().is_some(), "threshold": model.threshold,
+            "params": model.params, "diagnostics": model.diagnostics,
+        });
+        return print(&format!("{json:#}\n"));
+    }
+    print(&to_text(args, &model, classes.as_deref(), rows)?)
+}
+
+fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> Result<String> {
+    let mut lines = vec![
+        ("file", args.model.display().to_string()),
+        ("maps", format!("{} columns to {} coordinates", model.metric.columns(), model.metric.rank())),
+        ("t", show(&model.params["t_used"])),
+        ("pairs", pairs(model)),
+        ("regularisation", regularisation(&model.params)),
+        ("standardised", if model.metric.scale().is_some() { "yes" } else { "no" }.into()),
+        ("condition", conditions(&model.diagnostics)),
+    ];
+    if let Some(reason) = model.diagnostics["ridge_reason"].as_str() {
+        lines.push(("ridge", reason.to_owned()));
+    }
+    if let Some(classes) = classes {
+        let names: Vec<&str> = classes.iter().map(String::as_str).take(12).collect();
+        let more = if classes.len() > names.len() { ", …" } else { "" };
+        lines.push(("classes", format!("{}: {}{more}", classes.len(), names.join(", "))));
+    }
+    lines.push(("rows kept", rows.map_or("none".into(), |n| table::grouped(n as u64))));
+    if let Some(threshold) = model.threshold {
+        lines.push(("same if within", format!("{threshold:.4}")));
+    }
+    let mut text: String = lines.iter().map(|(key, value)| format!("{key:>15}  {value}\n")).collect();
+    text.push_str(&spectrum(model));
+    text.push_str(&weights(model)?);
+    Ok(text)
+}
+
+fn pairs(model: &Model) -> String {
+    let count = |kind: &str| table::grouped(model.diagnostics[kind]["pairs"].as_u64().unwrap_or(0));
+    format!(
+        "{}: {} similar, {} dissimilar",
+        show(&model.params["pairs"]),
+        count("similar"),
+        count("dissimilar")
+    )
+}
+
+fn regularisation(params: &Value) -> String {
+    let number = |key: &str| params[key].as_f64().unwrap_or(0.0);
+    match (number("lambda"), number("shrinkage")) {
+        (lambda, _) if lambda > 0.0 => format!("lambda {lambda}, prior {}", show(&params["prior"])),
+        (_, rho) if rho > 0.0 => format!("shrinkage {rho} towards the diagonal"),
+        _ => "none".into(),
+    }
+}
+
+fn conditions(diagnostics: &Value) -> String {
+    let number = |key: &str| diagnostics[key].as_f64().map_or("?".into(), |x| format!("{x:.1e}"));
+    format!("S {}, D {}", number("condition_s"), number("condition_d"))
+}
+
+/// The leading eigenvalues: how much more dissimilar pairs differ than similar ones, direction by direction.
+fn spectrum(model: &Model) -> String {
+    let logs = &model.log_eigenvalues;
+    let Some(first) = logs.first() else { return String::new() };
+    let shown = logs.iter().take(8).map(|l| format!("{:.2}", (l - first) * std::f64::consts::LOG10_E));
+    let more = if logs.len() > 8 { " …" } else { "" };
+    format!("{:>15}  {}{more}\n", "spectrum", shown.collect::<Vec<_>>().join(" "))
+        + &format!("{:>15}  (log10 of the eigenvalues of the pencil (D, S), relative to the first)\n", "")
+}
+
+/// The columns a unit of which counts most.
+fn weights(model: &Model) -> Result<String> {
+    let a = model.metric.matrix()?;
+    let mut order: Vec<usize> = (0..a.nrows()).collect();
+    order.sort_by(|&i, &j| a[(j, j)].total_cmp(&a[(i, i)]));
+    let most = order.first().map_or(1.0, |&j| a[(j, j)].max(f64::MIN_POSITIVE));
+    let mut text = String::from("\nweight of one unit of each column (diagonal of A, relative):\n");
+    for &j in order.iter().take(10) {
+        let name = model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
+        let share = a[(j, j)] / most;
+        let bar = "▇".repeat((30.0 * share.sqrt()).round() as usize);
+        text.push_str(&format!("{name:>30}  {share:9.2e}  {bar}\n"));
+    }
+    if order.len() > 10 {
+        text.push_str(&format!("{:>30}\n", format!("and {} more", order.len() - 10)));
+    }
+    Ok(text)
+}
+
+fn show(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

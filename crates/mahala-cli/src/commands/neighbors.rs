@@ -1,0 +1,93 @@
+//! `mahala neighbors`: the nearest neighbours of rows.
+
+use crate::args::{InputArgs, rows};
+use crate::commands::load_model;
+use crate::input::ColumnRef;
+use crate::output::AtomicFile;
+use anyhow::{Result, bail};
+use clap::Args;
+use mahala::{Knn, Rows};
+use std::path::PathBuf;
+
+/// Options of `mahala neighbors`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala neighbors wine.safetensors wines.csv -k 3              of each row among the other rows
+  mahala neighbors wine.safetensors queries.csv --among wines.csv
+  mahala neighbors wine.safetensors queries.csv --among wines.csv --label class")]
+pub(crate) struct Neighbors {
+    /// The model
+    pub model: PathBuf,
+    /// The rows whose neighbours are wanted; - for stdin
+    pub data: PathBuf,
+    /// The rows to search among [default: DATA itself, without the row itself]
+    #[arg(long, value_name = "FILE")]
+    pub among: Option<PathBuf>,
+    /// Show this column of the rows searched among
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub label: Option<ColumnRef>,
+    /// How many neighbours
+    #[arg(short, long, default_value_t = 5)]
+    pub k: usize,
+    /// Where to write [default: stdout]
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// Searches and writes `row,rank,neighbor,distance[,label]`.
+pub(crate) fn run(args: &Neighbors) -> Result<()> {
+    let model = load_model(&args.model)?;
+    let mut output = AtomicFile::create(&args.output)?;
+    let among =
+        args.input.read_for(&model, args.among.as_ref().unwrap_or(&args.data), args.label.as_ref())?;
+    let z = model.metric.transform(&rows(&among)?)?;
+    let found = match &args.among {
+        Some(_) => {
+            let table = args.input.read_for(&model, &args.data, None)?;
+            list(&z, &model.metric.transform(&rows(&table)?)?, args.k, &table.row_numbers)?
+        }
+        None => list_others(&z, args.k, &among.row_numbers)?,
+    };
+    let mut writer = csv::Writer::from_writer(&mut output);
+    let mut header = vec!["row", "rank", "neighbor", "distance"];
+    header.extend(among.labels.as_ref().map(|_| "label"));
+    writer.write_record(&header)?;
+    for (row, neighbors) in found {
+        for (rank, (index, distance)) in neighbors.into_iter().enumerate() {
+            let mut record =
+                vec![row.to_string(), (rank + 1).to_string(), among.row_numbers[index].to_string()];
+            record.push(distance.to_string());
+            record.extend(among.labels.as_ref().map(|labels| labels[index].clone()));
+            writer.write_record(&record)?;
+        }
+    }
+    writer.flush()?;
+    drop(writer);
+    output.commit()
+}
+
+/// A row's number, and its neighbours by index with their distances.
+type Found = (u64, Vec<(usize, f64)>);
+
+fn list(among: &Rows, queries: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
+    let found = Knn::new(among.clone())?.search(queries, k)?;
+    let neighbors =
+        |i: usize| found.indices(i).iter().copied().zip(found.distances(i).iter().copied()).collect();
+    Ok((0..found.len()).map(|i| (row_numbers[i], neighbors(i))).collect())
+}
+
+/// One more neighbour than asked for is found, and the row itself left out.
+fn list_others(rows: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
+    if k >= rows.len() {
+        bail!("-k is {k}, but each row has only {} others", rows.len().saturating_sub(1));
+    }
+    let mut found = list(rows, rows, k + 1, row_numbers)?;
+    for (i, (_, neighbors)) in found.iter_mut().enumerate() {
+        // Among more than k duplicates the row itself may not be listed; then the last goes.
+        let itself = neighbors.iter().position(|&(index, _)| index == i).unwrap_or(k);
+        neighbors.remove(itself);
+    }
+    Ok(found)
+}

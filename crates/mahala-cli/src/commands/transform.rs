@@ -1,0 +1,73 @@
+//! `mahala transform`: rows in the coordinates where the metric is Euclidean.
+
+use crate::args::{InputArgs, rows};
+use crate::commands::load_model;
+use crate::export::npy::npy_header;
+use crate::input::ColumnRef;
+use crate::output::AtomicFile;
+use anyhow::Result;
+use clap::Args;
+use mahala::Rows;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Options of `mahala transform`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala transform wine.safetensors wines.csv -o z.csv
+  mahala transform emb.safetensors vectors.npy -o adapted.npy
+  mahala transform wine.safetensors wines.csv --label class | head")]
+pub(crate) struct Transform {
+    /// The model
+    pub model: PathBuf,
+    /// Rows with the columns the model was learned on; - for stdin
+    pub data: PathBuf,
+    /// Where to write: .csv or .npy [default: CSV to stdout]
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Copy this column behind the coordinates
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub label: Option<ColumnRef>,
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// Transforms and writes.
+pub(crate) fn run(args: &Transform) -> Result<()> {
+    let model = load_model(&args.model)?;
+    let mut output = AtomicFile::create(&args.output)?;
+    let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
+    let z = model.metric.transform(&rows(&table)?)?;
+    if is_npy(&args.output) {
+        write_npy(&mut output, &z)?;
+    } else {
+        write_csv(&mut output, &z, table.labels.as_deref())?;
+    }
+    output.commit()
+}
+
+pub(crate) fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+fn write_npy(output: &mut impl Write, z: &Rows) -> Result<()> {
+    output.write_all(&npy_header(&[z.len(), z.columns()]))?;
+    for value in z.values() {
+        output.write_all(&value.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+fn write_csv(output: &mut impl Write, z: &Rows, labels: Option<&[String]>) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(output);
+    let mut record: Vec<String> = (1..=z.columns()).map(|j| format!("z{j}")).collect();
+    record.extend(labels.map(|_| "label".to_owned()));
+    writer.write_record(&record)?;
+    for i in 0..z.len() {
+        record.clear();
+        record.extend(z.row(i).iter().map(ToString::to_string));
+        record.extend(labels.map(|labels| labels[i].clone()));
+        writer.write_record(&record)?;
+    }
+    Ok(writer.flush()?)
+}

@@ -1,0 +1,130 @@
+//! `mahala tune`: the cross-validated error for every t.
+
+use crate::args::{InputArgs, LearnArgs, dataset, explain};
+use crate::commands::fit::PairsArg;
+use crate::commands::print;
+use crate::figure::{LinePlot, LineSeries, Mark};
+use crate::input::ColumnRef;
+use crate::output::write_atomic;
+use crate::progress::Progress;
+use crate::say;
+use anyhow::{Result, bail};
+use clap::Args;
+use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Options of `mahala tune`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala tune wine.csv --label class
+  mahala tune wine.csv --label class --svg curve.svg --standardize
+  mahala tune wine.csv --label class --steps 20 --json")]
+pub(crate) struct Tune {
+    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
+    pub data: PathBuf,
+    /// The column with the classes, by name or position (-1: the last)
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub label: Option<ColumnRef>,
+    /// Try t = 0, 1/N, 2/N, …, 1
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub steps: u32,
+    /// Draw the curve into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Pairs to learn from: all, or the paper's random sample
+    #[arg(long, default_value = "all", value_name = "all|sampled")]
+    pub pairs: PairsArg,
+    /// Print the curve as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub learn: LearnArgs,
+    #[command(flatten)]
+    pub input: InputArgs,
+}
+
+/// The error over t, and the choice of the two-step search.
+pub(crate) struct Curve {
+    pub points: Vec<(f64, f64)>,
+    pub chosen: (f64, f64),
+    pub folds: usize,
+}
+
+/// Computes the curve and shows it.
+pub(crate) fn run(args: &Tune) -> Result<()> {
+    if matches!(args.pairs, PairsArg::File(_)) {
+        bail!("--pairs must be all or sampled here: the curve needs labels");
+    }
+    let table = args.input.read(&args.data, args.label.as_ref())?;
+    let data = dataset(&table)?;
+    let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
+    let curve = curve(&gmml, &data, args.steps).map_err(|error| explain(error, &table.names))?;
+    if let Some(path) = &args.svg {
+        write_atomic(path, figure(&curve, &table.source).to_svg().as_bytes())?;
+        say(&format!("wrote {}", path.display()));
+    }
+    if args.json {
+        let json = json!({
+            "dataset": table.source, "t": curve.chosen.0, "error": curve.chosen.1, "folds": curve.folds,
+            "curve": curve.points.iter().map(|&(t, e)| json!([t, e])).collect::<Vec<_>>(),
+        });
+        return print(&format!("{json:#}\n"));
+    }
+    print(&to_text(&curve))
+}
+
+/// The errors at `0, 1/steps, …, 1` and the two-step choice, on the same folds.
+pub(crate) fn curve(gmml: &Gmml, data: &Dataset, steps: u32) -> mahala::Result<Curve> {
+    let values: Vec<f64> = (0..=steps).map(|i| f64::from(i) / f64::from(steps)).collect();
+    let search = CrossValidation::new(gmml, data)?;
+    let progress = Progress::bar("cross-validating", (values.len() + VALUES_OF_T) * gmml.folds);
+    let total = |part: usize| part * (values.len() + VALUES_OF_T) / values.len().max(1);
+    let errors = search.errors(&values, &mut |done, all| {
+        progress.at(done, total(all));
+        true
+    })?;
+    let selection = search.select(&mut |done, all| {
+        progress.at(values.len() * gmml.folds + done, values.len() * gmml.folds + all);
+        true
+    })?;
+    let error = selection.curve.iter().find(|point| point.0 == selection.t).map_or(f64::NAN, |point| point.1);
+    let points = values.into_iter().zip(errors).collect();
+    Ok(Curve { points, chosen: (selection.t, error), folds: selection.folds })
+}
+
+/// The curve as a figure, with the chosen t marked.
+pub(crate) fn figure(curve: &Curve, name: &str) -> LinePlot {
+    let percent = |(t, error): (f64, f64)| (t, 100.0 * error);
+    let (x, y) = percent(curve.chosen);
+    LinePlot {
+        title: format!("Error over t: {name}"),
+        subtitle: Some(format!("{}-fold cross-validation on the same folds for every t", curve.folds)),
+        x_label: "t: from the inverse of S (0) to D (1)".into(),
+        y_label: "error of nearest neighbours, %".into(),
+        series: vec![LineSeries {
+            name: "GMML".into(),
+            points: curve.points.iter().copied().map(percent).collect(),
+            ..LineSeries::default()
+        }],
+        marks: vec![Mark { x, y, label: format!("t = {x}: {y:.2} %") }],
+        y_from_zero: true,
+        ..LinePlot::default()
+    }
+}
+
+fn to_text(curve: &Curve) -> String {
+    let most = curve.points.iter().map(|point| point.1).fold(f64::MIN_POSITIVE, f64::max);
+    let mut text = String::from("     t  error %\n");
+    for &(t, error) in &curve.points {
+        let bar = "▇".repeat((40.0 * error / most).round() as usize);
+        let mark = if (t - curve.chosen.0).abs() < 1e-9 { " ◀ chosen" } else { "" };
+        text.push_str(&format!("{t:6.3}  {:7.2}  {bar}{mark}\n", 100.0 * error));
+    }
+    text.push_str(&format!(
+        "\nchosen in two steps: t = {} with {:.2} %\n",
+        curve.chosen.0,
+        100.0 * curve.chosen.1
+    ));
+    text
+}

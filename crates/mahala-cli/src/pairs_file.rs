@@ -1,0 +1,152 @@
+//! Files that mark pairs of rows: `first,second,similar[,weight]`, row numbers from 1.
+
+use crate::args::InputArgs;
+use crate::input::{Records, Table, read_records};
+use anyhow::{Context as _, Result, bail};
+use mahala::{Pair, Pairs};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The pairs of a file, and whether it said which are similar.
+pub(crate) struct PairsFile {
+    pub pairs: Pairs,
+    pub marked: bool,
+}
+
+struct Columns {
+    first: Option<usize>,
+    second: Option<usize>,
+    similar: Option<usize>,
+    weight: Option<usize>,
+}
+
+/// Reads the pairs between two tables (or within one, given twice).
+///
+/// Without columns for the row numbers, row i of one table belongs to row i of the other.
+pub(crate) fn read_pairs(
+    path: &Path,
+    input: &InputArgs,
+    first: &Table,
+    second: &Table,
+    marks_needed: bool,
+) -> Result<PairsFile> {
+    let records = read_records(path, &input.options(None))?;
+    let columns = find_columns(&records)?;
+    if marks_needed && columns.similar.is_none() {
+        bail!(
+            "{}: no column says which pairs are similar\nhint: add a column 'similar' with 1 and 0",
+            records.source
+        );
+    }
+    let (first_at, second_at) = (positions(first), positions(second));
+    let mut pairs = Vec::with_capacity(records.rows.len());
+    for (index, (line, cells)) in records.rows.iter().enumerate() {
+        let place = || format!("{}, line {line}", records.source);
+        let row = |column: Option<usize>, at: &HashMap<u64, usize>, table: &Table| -> Result<usize> {
+            let number = match column {
+                Some(column) => cells[column].parse::<u64>().map_err(|_| {
+                    anyhow::anyhow!("{}: '{}' is not a row number (1, 2, …)", place(), cells[column])
+                })?,
+                None => index as u64 + 1,
+            };
+            at.get(&number).copied().with_context(|| missing_row(&place(), number, table))
+        };
+        pairs.push(Pair {
+            first: row(columns.first, &first_at, first)?,
+            second: row(columns.second, &second_at, second)?,
+            similar: match columns.similar {
+                Some(column) => mark(&cells[column]).with_context(place)?,
+                None => true,
+            },
+            weight: match columns.weight {
+                Some(column) => weight(&cells[column]).with_context(place)?,
+                None => 1.0,
+            },
+        });
+    }
+    if pairs.is_empty() {
+        bail!("{}: there is no pair in it", records.source);
+    }
+    Ok(PairsFile { pairs: Pairs::new(pairs, first.n, second.n)?, marked: columns.similar.is_some() })
+}
+
+/// The second table with its columns in the order of the first.
+pub(crate) fn select_aligned(names: &[String], second: Table) -> Result<Table> {
+    if second.names == names {
+        return Ok(second);
+    }
+    let order: Option<Vec<usize>> =
+        names.iter().map(|name| second.names.iter().position(|other| other == name)).collect();
+    let Some(order) = order.filter(|order| order.len() == second.names.len()) else {
+        bail!(
+            "{} has the columns {}; the first table has {}",
+            second.source,
+            second.names.join(", "),
+            names.join(", ")
+        );
+    };
+    let d = names.len();
+    let rows = second.rows.chunks_exact(d).flat_map(|row| order.iter().map(|&j| row[j])).collect();
+    Ok(Table { rows, names: names.to_vec(), ..second })
+}
+
+fn positions(table: &Table) -> HashMap<u64, usize> {
+    table.row_numbers.iter().enumerate().map(|(at, &number)| (number, at)).collect()
+}
+
+fn missing_row(place: &str, number: u64, table: &Table) -> String {
+    let last = table.row_numbers.last().copied().unwrap_or(0);
+    if number == 0 || number > last {
+        format!(
+            "{place}: row {number} does not exist; {} has rows 1 to {last} (the header does not count)",
+            table.source
+        )
+    } else {
+        format!("{place}: row {number} of {} was dropped for its missing cells", table.source)
+    }
+}
+
+fn find_columns(records: &Records) -> Result<Columns> {
+    let width = records.rows.first().map_or(0, |(_, cells)| cells.len());
+    let Some(names) = &records.names else {
+        if !(2..=4).contains(&width) {
+            bail!("{}: {width} columns; first,second,similar[,weight] are expected", records.source);
+        }
+        let at = |column: usize| (column < width).then_some(column);
+        return Ok(Columns { first: at(0), second: at(1), similar: at(2), weight: at(3) });
+    };
+    let find = |known: &[&str]| names.iter().position(|name| known.contains(&&*name.to_ascii_lowercase()));
+    let columns = Columns {
+        first: find(&["first", "left", "a", "i", "row1", "first_row"]),
+        second: find(&["second", "right", "b", "j", "row2", "second_row"]),
+        similar: find(&["similar", "same", "label", "y", "match"]),
+        weight: find(&["weight", "w"]),
+    };
+    if columns.first.is_some() != columns.second.is_some()
+        || (columns.first.is_none() && columns.similar.is_none())
+    {
+        bail!(
+            "{}: its columns are {}; first,second,similar[,weight] are expected",
+            records.source,
+            names.join(", ")
+        );
+    }
+    Ok(columns)
+}
+
+fn mark(text: &str) -> Result<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "+1" | "1.0" | "true" | "yes" | "same" | "similar" => Ok(true),
+        "0" | "-1" | "0.0" | "-1.0" | "false" | "no" | "different" | "dissimilar" => Ok(false),
+        _ => bail!(
+            "'{text}' does not say whether the pair is similar (1 or 0, true or false, same or different)"
+        ),
+    }
+}
+
+fn weight(text: &str) -> Result<f64> {
+    match text.parse::<f64>() {
+        Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
+        _ => bail!("'{text}' is not a weight; weights are finite and not negative"),
+    }
+}

@@ -1,0 +1,64 @@
+//! Tables people can read.
+
+/// A plain table: the first column to the left, numbers to the right, a rule under the header.
+pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |j: usize| {
+        let cells = rows.iter().map(|row| row[j].chars().count());
+        cells.chain([header[j].chars().count()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let line = |cells: &[&str]| {
+        let cell = |(j, text): (usize, &&str)| match j {
+            0 => format!("{text:<width$}", width = widths[0]),
+            _ => format!("{text:>width$}", width = widths[j]),
+        };
+        let cells: Vec<String> = cells.iter().enumerate().map(cell).collect();
+        format!("  {}\n", cells.join("   ").trim_end())
+    };
+    let mut text = line(header);
+    let rule = widths.iter().sum::<usize>() + 3 * (widths.len() - 1);
+    text.push_str(&format!("  {}\n", "─".repeat(rule)));
+    for row in rows {
+        text.push_str(&line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    text
+}
+
+/// Seconds with a unit that suits them.
+pub(crate) fn seconds(value: f64) -> String {
+    if value < 1e-3 {
+        format!("{:.0} µs", 1e6 * value)
+    } else if value < 1.0 {
+        format!("{:.1} ms", 1e3 * value)
+    } else {
+        format!("{value:.1} s")
+    }
+}
+
+/// A whole number with thin groups of three: 12 345 678.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_times_have_units() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(
+            (seconds(2e-5), seconds(0.25), seconds(3.04)),
+            ("20 µs".into(), "250.0 ms".into(), "3.0 s".into())
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Parameters and diagnostics in words that a file can hold.
+
+use crate::dataset::{Labels, Rows};
+use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::model::Model;
+use crate::regularize::{Prior, Regularization};
+use crate::scatter::PairCount;
+use crate::select::{Criterion, Selection};
+use serde_json::{Value, json};
+
+impl Gmml {
+    /// The parameters, for the model file.
+    pub fn to_json(&self) -> Value {
+        let t = match self.t {
+            TChoice::CrossValidated => json!("auto"),
+            TChoice::Fixed(t) => json!(t),
+        };
+        let (lambda, shrinkage) = match self.regularization {
+            Regularization::None => (0.0, 0.0),
+            Regularization::Lambda(lambda) => (lambda, 0.0),
+            Regularization::Shrinkage(rho) => (0.0, rho),
+        };
+        let prior = match self.prior {
+            Prior::Identity => "identity",
+            Prior::Diagonal => "diagonal",
+            Prior::Covariance => "covariance",
+            Prior::Matrix(_) => "matrix",
+        };
+        let pairs = match self.pairs {
+            PairRule::All => "all",
+            PairRule::Sampled => "sampled",
+        };
+        json!({
+            "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage, "prior": prior, "pairs": pairs,
+            "standardize": self.standardize, "rank": self.rank, "k": self.k, "folds": self.folds,
+            "selection_rows": self.selection_rows, "seed": self.seed,
+        })
+    }
+}
+
+impl Diagnostics {
+    /// The diagnostics, for the model file and for machines to read.
+    pub fn to_json(&self) -> Value {
+        let count = |pairs: PairCount| json!({"pairs": pairs.pairs, "weight": pairs.weight});
+        json!({
+            "similar": count(self.similar),
+            "dissimilar": count(self.dissimilar),
+            "condition_s": self.condition_s,
+            "condition_d": self.condition_d,
+            "ridge": self.ridge,
+            "ridge_reason": self.ridge_reason(),
+            "constant_columns": self.constant_columns,
+            "clamped_eigenvalues": self.clamped,
+            "log_eigenvalues": self.log_eigenvalues,
+            "selection": self.selection.as_ref().map(Selection::to_json),
+        })
+    }
+
+    /// Why a ridge was added, if one was.
+    pub fn ridge_reason(&self) -> Option<String> {
+        (self.ridge > 0.0).then(|| {
+            format!(
+                "S was singular or nearly so; {:.0e} of each column's variance was added to its diagonal \
+                 (more rows, shrinkage or lambda would make it regular)",
+                self.ridge
+            )
+        })
+    }
+}
+
+impl Selection {
+    fn to_json(&self) -> Value {
+        let criterion = match self.criterion {
+            Criterion::KnnError => "error of k nearest neighbours",
+            Criterion::PairRanking => "1 - area under the ROC curve of held-out pairs",
+        };
+        json!({
+            "t": self.t, "criterion": criterion, "folds": self.folds, "rows": self.rows,
+            "curve": self.curve.iter().map(|&(t, error)| json!([t, error])).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Fit {
+    /// The model file's content for this fit; `references` are the training rows, not yet transformed.
+    ///
+    /// # Errors
+    /// Rows that do not fit the metric.
+    pub fn into_model(
+        self,
+        gmml: &Gmml,
+        feature_names: Vec<String>,
+        references: Option<(&Rows, &Labels)>,
+        threshold: Option<f64>,
+    ) -> crate::Result<Model> {
+        let references = match references {
+            Some((rows, labels)) => Some((self.metric.transform(rows)?, labels.clone())),
+            None => None,
+        };
+        let mut params = gmml.to_json();
+        params["t_used"] = json!(self.t);
+        let mut log_eigenvalues = self.diagnostics.log_eigenvalues.clone();
+        log_eigenvalues.truncate(self.metric.rank());
+        Ok(Model {
+            log_eigenvalues,
+            feature_names,
+            references,
+            threshold,
+            params,
+            diagnostics: self.diagnostics.to_json(),
+            metric: self.metric,
+        })
+    }
+}
