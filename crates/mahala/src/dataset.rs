@@ -186,8 +186,14 @@ impl Labels {
     /// Labels as codes into a list of names.
     ///
     /// # Errors
-    /// A code beyond the list.
+    /// A code beyond the list, or a name that is there twice.
     pub fn from_parts(names: Vec<String>, codes: Vec<u32>) -> Result<Self> {
+        let mut sorted: Vec<&String> = names.iter().collect();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
+            let value = format!("'{}' twice", twice[0]);
+            return Err(Error::Parameter { name: "class name", value, allowed: "there only once" });
+        }
         match codes.iter().find(|&&code| code as usize >= names.len()) {
             Some(&code) => {
                 let value = code.to_string();

@@ -12,8 +12,8 @@
 
 use crate::error::{Error, Result};
 use crate::spd::{
-    Eigen, Spd, cholesky, eigen, exponent_of, max_abs_lower, mirror_lower, parallelism, times_power_of_two,
-    weighted_gram,
+    Eigen, Spd, cholesky, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism, scaled_lower,
+    times_power_of_two, weighted_gram,
 };
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
@@ -135,8 +135,10 @@ impl Geodesic {
     pub fn between(a: &Spd, b: &Spd) -> Result<Self> {
         same_dimension(a.as_mat(), b.as_mat())?;
         let (l, par) = (a.cholesky(), parallelism(a.dimension()));
-        let (eb, mut m) = without_exponent(b.as_mat());
-        let (el, l) = without_exponent_rectangular(l);
+        let (eb, scaled) = without_exponent(b.as_mat());
+        let mut m = scaled.unwrap_or_else(|| b.as_mat().to_owned());
+        let (el, scaled) = without_exponent_lower(l);
+        let l = scaled.as_ref().map_or(l, Mat::as_ref).to_owned();
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
@@ -174,17 +176,19 @@ impl Geodesic {
     /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle).
     pub(crate) fn from_factor(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Self> {
         let n = l.nrows();
-        let (ed, d) = without_exponent(d);
-        let (el, l) = without_exponent_rectangular(l);
+        let (ed, scaled_d) = without_exponent(d);
+        let d = scaled_d.as_ref().map_or(d, Mat::as_ref);
+        let (el, scaled_l) = without_exponent_lower(l);
+        let l = scaled_l.as_ref().map_or(l, Mat::as_ref);
         // LᵀDL, by products that know L is triangular: twice as fast as two plain ones.
         let mut dl = Mat::zeros(n, n);
-        times_triangular(d.as_ref(), l.as_ref(), &mut dl);
+        times_triangular(d, l, &mut dl);
         let mut m = Mat::zeros(n, n);
         matmul(
             m.as_mut(),
             BlockStructure::TriangularLower,
             Accum::Replace,
-            l.as_ref().transpose(),
+            l.transpose(),
             BlockStructure::TriangularUpper,
             dl.as_ref(),
             BlockStructure::Rectangular,
@@ -195,7 +199,7 @@ impl Geodesic {
         let u = eigen(m.as_ref(), "LᵀDL")?;
         let floors = floors(&u, &sizes_after_product(l.as_ref(), d.as_ref()));
         let Eigen { values, vectors: mut w } = u;
-        solve_upper_triangular_in_place(l.as_ref().transpose(), w.as_mut(), parallelism(n));
+        solve_upper_triangular_in_place(l.transpose(), w.as_mut(), parallelism(n));
         Ok(Self::assemble(w, &values, &floors).rescaled(-el, ed + 2 * el))
     }
 
@@ -289,11 +293,15 @@ fn sizes_after_solve(l: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
 /// The eigenvalues of `LᵀDL` span the fourth power of the features' scales. Graded from large to small
 /// the small ones keep their digits: on raw Wine the error at t = ½ is 1e-15 in this order and 1e-6 in
 /// the file's.
-pub(crate) fn graded_order(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<usize> {
-    let size: Vec<f64> =
-        (0..s.nrows()).map(|i| s[(i, i)].max(0.0).sqrt() * d[(i, i)].max(0.0).sqrt()).collect();
-    let mut order: Vec<usize> = (0..size.len()).collect();
-    order.sort_by(|&a, &b| size[b].total_cmp(&size[a]));
+fn graded_order(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<usize> {
+    let size = |i: usize| s[(i, i)].max(0.0).sqrt() * d[(i, i)].max(0.0).sqrt();
+    descending(&(0..s.nrows()).map(size).collect::<Vec<_>>())
+}
+
+/// The positions of the values, largest first; equal ones in order.
+pub(crate) fn descending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
     order
 }
 
@@ -319,26 +327,19 @@ fn same_dimension(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<()> {
     Err(Error::Length { what: "rows of the second matrix", seen: b.nrows(), expected: a.nrows() })
 }
 
-/// A symmetric matrix (its lower triangle) divided by a power of two that brings it near 1, and that power.
-fn without_exponent(matrix: MatRef<'_, f64>) -> (i32, Mat<f64>) {
-    let exponent = exponent_of(max_abs_lower(matrix));
-    let mut scaled = Mat::zeros(matrix.nrows(), matrix.ncols());
-    for j in 0..matrix.ncols() {
-        for i in j..matrix.nrows() {
-            scaled[(i, j)] = times_power_of_two(matrix[(i, j)], -exponent);
-        }
+/// The power of two to take out of a symmetric matrix, and what is left if it is not 0.
+fn without_exponent(matrix: MatRef<'_, f64>) -> (i32, Option<Mat<f64>>) {
+    let (exponent, mut scaled) = without_exponent_lower(matrix);
+    if let Some(scaled) = &mut scaled {
+        mirror_lower(scaled);
     }
-    mirror_lower(&mut scaled);
     (exponent, scaled)
 }
 
 /// The same for a lower triangular factor.
-fn without_exponent_rectangular(factor: MatRef<'_, f64>) -> (i32, Mat<f64>) {
-    let exponent = exponent_of(max_abs_lower(factor));
-    let n = factor.nrows();
-    let scaled =
-        Mat::from_fn(n, n, |i, j| if i >= j { times_power_of_two(factor[(i, j)], -exponent) } else { 0.0 });
-    (exponent, scaled)
+fn without_exponent_lower(factor: MatRef<'_, f64>) -> (i32, Option<Mat<f64>>) {
+    let exponent = extreme_exponent(max_abs_lower(factor));
+    (exponent, (exponent != 0).then(|| scaled_lower(factor, -exponent)))
 }
 
 fn triangular_times(l: MatRef<'_, f64>, structure: BlockStructure, rhs: MatRef<'_, f64>, out: &mut Mat<f64>) {

@@ -13,14 +13,14 @@ use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::metric::{Metric, project};
-use crate::moments::Moments;
+use crate::moments::{ClassMoments, Moments};
 use crate::pairs::{Pairs, pair_budget};
 use crate::random::Random;
 use crate::regularize::{Prepared, Prior, Regularization, condition_estimate, prepare};
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
 use crate::standardize::ColumnStatistics;
-use faer::Mat;
+use faer::{ColRef, Mat};
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
 ///
@@ -162,12 +162,11 @@ impl Gmml {
     /// As [`Gmml::fit`].
     pub fn fit_watched(&self, data: &Dataset, watch: &mut select::Watch<'_>) -> Result<Fit> {
         self.check(data.columns(), data.labels().class_count())?;
-        let solution = self.solve_labelled(data, 0)?;
+        let (solution, mean) = self.solve_labelled(data, 0)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
             TChoice::CrossValidated => Some(CrossValidation::new(self, data)?.select(watch)?),
         };
-        let mean = ColumnStatistics::of(data.rows()).mean;
         self.finish(solution, selection, mean)
     }
 
@@ -185,6 +184,9 @@ impl Gmml {
     /// As [`Gmml::fit_pairs`].
     pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
         self.check(first.columns(), 2)?;
+        if first.is_empty() || second.is_empty() {
+            return Err(Error::Empty { what: "the table of rows" });
+        }
         let statistics = ColumnStatistics::of(first).merged(&ColumnStatistics::of(second));
         let scale = self.standardize.then(|| statistics.scale.clone());
         let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
@@ -230,7 +232,7 @@ impl Gmml {
             let allowed = "a fixed t without standardisation when only moments are given";
             return Err(Error::Parameter { name: "t", value, allowed });
         }
-        let solution = self.solve(&self.on_paper_scale(Scatter::all_pairs(moments)?, moments))?;
+        let solution = self.solve(&on_paper_scale(Scatter::all_pairs(moments)?, moments))?;
         let mean = (0..moments.columns()).map(|j| moments.mean_of_column(j)).collect();
         self.finish(solution, None, mean)
     }
@@ -245,40 +247,35 @@ impl Gmml {
         Ok(Solution::new(scatter, &prepared, &geodesic))
     }
 
-    /// The solution for labelled rows; `stream` tells apart the draws of pairs within one fit.
-    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<Solution> {
-        let scatter = match self.pairs {
+    /// The solution for labelled rows and their mean; `stream` tells apart the draws of pairs within
+    /// one fit.
+    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<(Solution, Vec<f64>)> {
+        let statistics = || ColumnStatistics::of(data.rows());
+        match self.pairs {
             PairRule::All => {
                 let moments = Moments::of(data)?;
-                self.on_paper_scale(Scatter::all_pairs(&moments)?, &moments)
+                let mean = (0..data.columns()).map(|j| moments.mean_of_column(j)).collect();
+                Ok((self.solve_moments(&moments, self.standardize.then(|| statistics().scale))?, mean))
             }
             PairRule::Sampled => {
                 check_classes(data)?;
                 let pairs = Pairs::sampled(data.labels(), &mut Random::new(self.seed, 2 + stream));
-                Scatter::from_pairs(data.rows(), &pairs)?
+                let ColumnStatistics { mean, scale, .. } = statistics();
+                let scatter = Scatter::from_pairs(data.rows(), &pairs)?;
+                Ok((self.solve_scaled(scatter, self.standardize.then_some(scale))?, mean))
             }
-        };
-        let scale = self.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
-        self.solve_scaled(scatter, scale)
+        }
     }
 
     /// The solution for moments of labelled rows, and the scale to divide their columns by.
     pub(crate) fn solve_moments(&self, moments: &Moments, scale: Option<Vec<f64>>) -> Result<Solution> {
-        self.solve_scaled(self.on_paper_scale(Scatter::all_pairs(moments)?, moments), scale)
+        self.solve_scaled(on_paper_scale(Scatter::all_pairs(moments)?, moments), scale)
     }
 
     fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
         let Some(scale) = scale else { return self.solve(&scatter) };
         let solution = self.solve(&scatter.standardized(&scale))?;
         Ok(Solution { scale: Some(scale), ..solution })
-    }
-
-    /// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
-    /// means the same for both. Without λ the factor changes no neighbour.
-    fn on_paper_scale(&self, scatter: Scatter, moments: &Moments) -> Scatter {
-        let present = moments.classes().iter().filter(|class| class.rows() > 0).count();
-        let weight: f64 = moments.classes().iter().map(|class| class.weight()).sum();
-        scatter.scaled(2.0 * pair_budget(present) as f64 / (weight * weight))
     }
 
     fn finish(&self, solution: Solution, selection: Option<Selection>, mean: Vec<f64>) -> Result<Fit> {
@@ -331,16 +328,11 @@ impl Solution {
         let Prepared { active, exponent, s, d, ridge, .. } = prepared;
         let w = geodesic.directions();
         let log_lambda = geodesic.log_eigenvalues();
+        // W·diag(weights)·Wᵀ·x
         let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
-            // W·diag(weights)·Wᵀ·x
-            let y: Vec<f64> = (0..w.ncols())
-                .map(|k| weights(k) * w.col(k).iter().zip(x).map(|(w, x)| w * x).sum::<f64>())
-                .collect();
-            let mut z = vec![0.0; x.len()];
-            for (k, y) in y.iter().enumerate() {
-                z.iter_mut().zip(w.col(k).iter()).for_each(|(z, w)| *z += w * y);
-            }
-            z
+            let mut y = w.transpose() * ColRef::from_slice(x);
+            y.iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
+            (w * y).iter().copied().collect()
         };
         let condition_s = condition_estimate(s.as_ref(), |x| inverse_times(&|_| 1.0, x));
         let condition_d = condition_estimate(d.as_ref(), |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
@@ -350,7 +342,7 @@ impl Solution {
             condition_s,
             condition_d,
             ridge: *ridge,
-            constant_columns: (0..scatter.columns()).filter(|j| !active.contains(j)).collect(),
+            constant_columns: missing_from(active, scatter.columns()),
             clamped: geodesic.clamped(),
             log_eigenvalues: Vec::new(),
             selection: None,
@@ -401,6 +393,21 @@ impl Solution {
         let top = self.log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
         self.log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
     }
+}
+
+/// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
+/// means the same for both. Without λ the factor changes no neighbour.
+fn on_paper_scale(scatter: Scatter, moments: &Moments) -> Scatter {
+    let present = moments.classes().iter().filter(|class| class.rows() > 0).count();
+    let weight: f64 = moments.classes().iter().map(ClassMoments::weight).sum();
+    scatter.scaled(2.0 * pair_budget(present) as f64 / (weight * weight))
+}
+
+/// What of `0..n` is not in the list.
+fn missing_from(list: &[usize], n: usize) -> Vec<usize> {
+    let mut there = vec![false; n];
+    list.iter().for_each(|&j| there[j] = true);
+    (0..n).filter(|&j| !there[j]).collect()
 }
 
 /// Labelled rows must hold a similar and a dissimilar pair.

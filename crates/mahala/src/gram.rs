@@ -76,20 +76,27 @@ fn unit_of(peak: f64) -> i32 {
     if peak == 0.0 || exponent.abs() <= 200 { 0 } else { exponent }
 }
 
-/// The largest absolute value of each column.
+/// The largest absolute value of each column; NaN where a cell is not finite.
 pub(crate) fn column_peaks(rows: MatRef<'_, f64>) -> Vec<f64> {
     let mut peaks = vec![0.0f64; rows.ncols()];
+    // x − x is 0 for a finite number only; sums need no branch.
+    let mut checks = vec![0.0f64; rows.ncols()];
     if let Some(rows) = rows.try_as_row_major() {
         for i in 0..rows.nrows() {
-            let row = rows.row(i).as_slice();
-            peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = peak.max(x.abs()));
+            for ((peak, check), x) in peaks.iter_mut().zip(&mut checks).zip(rows.row(i).as_slice()) {
+                *peak = if x.abs() > *peak { x.abs() } else { *peak };
+                *check += x - x;
+            }
         }
     } else {
-        for (j, peak) in peaks.iter_mut().enumerate() {
-            *peak = rows.col(j).iter().fold(0.0, |p: f64, x| p.max(x.abs()));
+        for (j, (peak, check)) in peaks.iter_mut().zip(&mut checks).enumerate() {
+            for x in rows.col(j).iter() {
+                *peak = if x.abs() > *peak { x.abs() } else { *peak };
+                *check += x - x;
+            }
         }
     }
-    peaks
+    peaks.iter().zip(checks).map(|(peak, check)| peak + check).collect()
 }
 
 /// Multiplies entry (i, j) of a lower triangle by `2^(shift_i + shift_j)`.

@@ -63,7 +63,8 @@ impl Knn {
         }
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
         let unit = if longest > 0.0 && longest.is_finite() {
-            2f64.powi(-(longest.log2().floor() as i32) - 1)
+            // Clamped: beside subnormal rows the power itself would overflow.
+            2f64.powi((-(longest.log2().floor() as i32) - 1).min(1000))
         } else {
             1.0
         };
@@ -97,7 +98,7 @@ impl Knn {
             .flat_map_iter(|block| self.search_block(block, k))
             .collect();
         let indices = found.iter().flatten().map(|&(_, i)| i).collect();
-        let distances = found.iter().flatten().map(|&(squared, _)| squared.sqrt()).collect();
+        let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
         Ok(Neighbors { k, indices, distances })
     }
 
@@ -142,20 +143,35 @@ impl Knn {
         if query_norm < 1e15 { bound as f32 } else { f32::INFINITY }
     }
 
-    /// Measures the candidates by the plain formula and keeps the `k` best.
+    /// Measures the candidates by the plain formula and keeps the `k` best, with their distances.
     fn decide(&self, candidates: Candidates, query: &[f64], k: usize) -> Vec<(f64, usize)> {
         let all = 0..self.rows.len();
         let indices: Vec<usize> =
             if candidates.error.is_finite() { candidates.into_indices() } else { all.collect() };
+        let unit = self.measuring_unit(query);
         let mut measured: Vec<(f64, usize)> =
-            indices.into_iter().map(|i| (squared_distance(query, self.rows.row(i)), i)).collect();
+            indices.into_iter().map(|i| (squared_distance(query, self.rows.row(i), unit), i)).collect();
         let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if measured.len() > k {
             measured.select_nth_unstable_by(k - 1, order);
             measured.truncate(k);
         }
         measured.sort_unstable_by(order);
+        measured.iter_mut().for_each(|(distance, _)| *distance = distance.sqrt() / unit);
         measured
+    }
+
+    /// The power of two in which differences from this query are squared: 1 unless squares would leave
+    /// the range of 64-bit numbers.
+    fn measuring_unit(&self, query: &[f64]) -> f64 {
+        let size = centred_norm(query, &self.centre).max(self.longest / self.unit);
+        if size > 1e140 {
+            2f64.powi(-600)
+        } else if size < 1e-120 {
+            2f64.powi(600)
+        } else {
+            1.0
+        }
     }
 }
 
@@ -255,16 +271,19 @@ impl Candidates {
     }
 }
 
-/// `Σ(x_j − y_j)²` in a fixed order of four partial sums.
-fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
+/// `Σ(x_j − y_j)²` in the given unit and a fixed order of four partial sums.
+fn squared_distance(x: &[f64], y: &[f64], unit: f64) -> f64 {
+    // Large numbers are made small before the subtraction, small differences large after it.
+    let (before, after) = (unit.min(1.0), unit.max(1.0));
+    let square = |x: f64, y: f64| ((x * before - y * before) * after).powi(2);
     let mut partial = [0.0f64; 4];
     let (mut xs, mut ys) = (x.chunks_exact(4), y.chunks_exact(4));
     for (x, y) in (&mut xs).zip(&mut ys) {
         for k in 0..4 {
-            partial[k] += (x[k] - y[k]) * (x[k] - y[k]);
+            partial[k] += square(x[k], y[k]);
         }
     }
-    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| (x - y) * (x - y)).sum();
+    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| square(*x, *y)).sum();
     (partial[0] + partial[1]) + (partial[2] + partial[3]) + rest
 }
 
@@ -295,7 +314,7 @@ mod tests {
 
     fn brute(rows: &Rows, query: &[f64], k: usize) -> Vec<usize> {
         let mut all: Vec<(f64, usize)> =
-            (0..rows.len()).map(|i| (squared_distance(query, rows.row(i)), i)).collect();
+            (0..rows.len()).map(|i| (squared_distance(query, rows.row(i), 1.0), i)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         all[..k].iter().map(|&(_, i)| i).collect()
     }

@@ -269,8 +269,10 @@ fn references(
     tensors: &BTreeMap<String, Tensor>,
     k: usize,
 ) -> Result<Option<(Rows, Labels)>> {
-    let (Some(rows), Some(codes)) = (tensors.get("references"), tensors.get("reference_classes")) else {
-        return Ok(None);
+    let (rows, codes) = match (tensors.get("references"), tensors.get("reference_classes")) {
+        (Some(rows), Some(codes)) => (rows, codes),
+        (None, None) => return Ok(None),
+        _ => return Err(invalid("of 'references' and 'reference_classes' one is missing")),
     };
     let n = rows.shape.first().copied().unwrap_or(0);
     let values = floats(tensors, "references", &[n, k])?.unwrap_or_default();

@@ -178,7 +178,7 @@ impl Moments {
     pub fn update(&mut self, rows: MatRef<'_, f64>, labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
         self.check(rows, labels, weights)?;
         let peaks = column_peaks(rows);
-        if peaks.iter().any(|p| !p.is_finite()) || has_nan(rows) {
+        if peaks.iter().any(|p| !p.is_finite()) {
             return Err(first_not_finite(rows));
         }
         self.set_units(&self.units.widened(&peaks));
@@ -362,13 +362,6 @@ fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
     labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
     members
-}
-
-fn has_nan(rows: MatRef<'_, f64>) -> bool {
-    match rows.try_as_row_major() {
-        Some(rows) => (0..rows.nrows()).any(|i| rows.row(i).as_slice().iter().any(|x| x.is_nan())),
-        None => (0..rows.ncols()).any(|j| rows.col(j).iter().any(|x| x.is_nan())),
-    }
 }
 
 fn first_not_finite(rows: MatRef<'_, f64>) -> Error {

@@ -7,6 +7,7 @@
 //! ```
 //! All numbers little-endian. The triangle is stored column by column.
 
+use crate::dataset::sort_class_names;
 use crate::error::{Error, Result};
 use crate::moments::{ClassMoments, Moments};
 use faer::Mat;
@@ -14,6 +15,8 @@ use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"MAHALAM1";
 const CHECKSUM: usize = 32;
+/// As many rows as a 64-bit float counts exactly.
+const MAX_ROWS: u64 = 1 << 53;
 
 impl Moments {
     /// The moments as bytes; the same moments give the same bytes.
@@ -61,8 +64,13 @@ impl Moments {
         if !reader.rest.is_empty() {
             return Err(invalid("bytes are left over behind the last class"));
         }
-        if !classes.is_sorted_by(|a, b| a.name != b.name) {
+        let mut sorted: Vec<&str> = classes.iter().map(ClassMoments::name).collect();
+        sort_class_names(&mut sorted, |name| name);
+        if sorted.windows(2).any(|two| two[0] == two[1]) {
             return Err(invalid("a class is there twice"));
+        }
+        if classes.iter().zip(sorted).any(|(class, name)| class.name != name) {
+            return Err(invalid("its classes are not in order"));
         }
         Ok(Self::from_parts(columns, peaks, classes))
     }
@@ -111,6 +119,9 @@ impl<'a> Reader<'a> {
         let triangle = self.floats(d * (d + 1) / 2)?;
         if weight < 0.0 {
             return Err(invalid("a weight is negative"));
+        }
+        if rows > MAX_ROWS {
+            return Err(invalid("a class has more rows than can be counted"));
         }
         let mut scatter = Mat::zeros(d, d);
         let cells = (0..d).flat_map(|j| (j..d).map(move |i| (i, j)));

@@ -60,7 +60,7 @@ mod tests {
     fn the_streams_are_pinned() {
         // Values of this implementation: a change would silently change every seeded result.
         assert_eq!(Random::new(0, 0).permutation(8), [7, 2, 1, 6, 0, 4, 3, 5]);
-        assert_eq!(Random::new(42, 3).permutation(8), [0; 8]);
+        assert_eq!(Random::new(42, 3).permutation(8), [1, 3, 5, 0, 7, 6, 4, 2]);
     }
 
     #[test]

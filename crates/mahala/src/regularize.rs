@@ -1,7 +1,7 @@
 //! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
 
 use crate::error::{Error, Result};
-use crate::geodesic::graded_order;
+use crate::geodesic::descending;
 use crate::scatter::Scatter;
 use crate::spd::{Spd, cholesky, times_power_of_two};
 use faer::{Mat, MatRef};
@@ -70,19 +70,14 @@ pub(crate) fn prepare(scatter: &Scatter, regularization: Regularization, prior: 
     regularization.check()?;
     let active = active_columns(scatter, regularization, prior)?;
     let exponent = common_exponent(scatter, &active)?;
-    let part = |active: &[usize]| {
-        let (s, d) = (scatter.s(), scatter.d());
-        (submatrix(s, scatter.units(), active, exponent), submatrix(d, scatter.units(), active, exponent))
-    };
-    let (s, d) = part(&active);
-    let order = graded_order(s.as_ref(), d.as_ref());
-    let active: Vec<usize> = order.iter().map(|&j| active[j]).collect();
-    let (mut s, mut d) = part(&active);
+    let active = graded(scatter, active);
+    let mut s = submatrix(scatter.s(), scatter.units(), &active, exponent);
+    let mut d = submatrix(scatter.d(), scatter.units(), &active, exponent);
     let (w_s, w_d) = (scatter.similar().weight, scatter.dissimilar().weight);
     // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
     let base: Vec<f64> = (0..active.len()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect();
     match regularization {
-        Regularization::None => {}
+        Regularization::None | Regularization::Lambda(0.0) => {}
         Regularization::Lambda(lambda) => {
             let unit = times_power_of_two(1.0, -2 * exponent);
             let pair_variance = 0.5 / (w_s + w_d);
@@ -105,7 +100,8 @@ pub(crate) fn prepare(scatter: &Scatter, regularization: Regularization, prior: 
 /// The columns that vary; all of them where the prior decides on the others.
 fn active_columns(scatter: &Scatter, regularization: Regularization, prior: &Prior) -> Result<Vec<usize>> {
     let n = scatter.columns();
-    let varying: Vec<usize> = (0..n).filter(|&j| scatter.s()[(j, j)] + scatter.d()[(j, j)] > 0.0).collect();
+    // Not "> 0": a sum that overflowed to NaN must not pass for a constant column.
+    let varying: Vec<usize> = (0..n).filter(|&j| scatter.s()[(j, j)] + scatter.d()[(j, j)] != 0.0).collect();
     if varying.is_empty() {
         return Err(Error::AllConstant { columns: n });
     }
@@ -134,11 +130,31 @@ fn common_exponent(scatter: &Scatter, active: &[usize]) -> Result<i32> {
     Ok(if plain { 0 } else { wide.1.round() as i32 })
 }
 
+/// The columns in the order that keeps the digits of small eigenvalues (see `geodesic::graded_order`).
+fn graded(scatter: &Scatter, active: Vec<usize>) -> Vec<usize> {
+    let size = |j: usize| {
+        let product = scatter.s()[(j, j)].max(0.0).sqrt() * scatter.d()[(j, j)].max(0.0).sqrt();
+        // In logarithms, for the unit of a column may be far beyond the range of its square.
+        product.log2() + 2.0 * f64::from(scatter.units()[j])
+    };
+    let sizes: Vec<f64> = active.iter().map(|&j| size(j)).collect();
+    descending(&sizes).into_iter().map(|j| active[j]).collect()
+}
+
 fn submatrix(matrix: MatRef<'_, f64>, units: &[i32], active: &[usize], exponent: i32) -> Mat<f64> {
-    Mat::from_fn(active.len(), active.len(), |i, j| {
-        let (i, j) = (active[i], active[j]);
-        times_power_of_two(matrix[(i, j)], units[i] + units[j] - 2 * exponent)
-    })
+    let plain = exponent == 0 && units.iter().all(|&unit| unit == 0);
+    let mut part = Mat::zeros(active.len(), active.len());
+    for (to, &j) in active.iter().enumerate() {
+        let column = matrix.col(j);
+        for (entry, &i) in part.as_mut().col_mut(to).iter_mut().zip(active) {
+            *entry = if plain {
+                column[i]
+            } else {
+                times_power_of_two(column[i], units[i] + units[j] - 2 * exponent)
+            };
+        }
+    }
+    part
 }
 
 /// `S + λA₀⁻¹`, `D + λA₀`, where one unit of a row is `unit^(-1/2)`.
@@ -234,7 +250,7 @@ pub(crate) fn condition_estimate(matrix: MatRef<'_, f64>, inverse_times: impl Fn
     let norm = (0..n).map(|j| matrix.col(j).iter().map(|x| x.abs()).sum::<f64>()).fold(0.0, f64::max);
     let mut x = vec![1.0 / n as f64; n];
     let mut estimate = 0.0;
-    for _ in 0..5 {
+    for _ in 0..3 {
         let y = inverse_times(&x);
         let size: f64 = y.iter().map(|v| v.abs()).sum();
         if size <= estimate {

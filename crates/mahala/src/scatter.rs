@@ -76,10 +76,12 @@ impl Scatter {
             let (w_c, scatter) = (class.weight(), class.scatter());
             let step: Vec<f64> = class.mean().iter().zip(&m).map(|(m_c, m)| m_c - m).collect();
             for j in 0..n {
-                for i in j..n {
-                    s[(i, j)] += w_c * scatter[(i, j)];
-                    d[(i, j)] += (w - w_c) * scatter[(i, j)] + w * w_c * step[i] * step[j];
-                }
+                let (scatter, step_j) = (scatter.col(j).subrows(j, n - j), w * w_c * step[j]);
+                let s = s.as_mut().col_mut(j).subrows_mut(j, n - j);
+                s.iter_mut().zip(scatter.iter()).for_each(|(s, m)| *s += w_c * m);
+                let d = d.as_mut().col_mut(j).subrows_mut(j, n - j);
+                let terms = scatter.iter().zip(&step[j..]);
+                d.iter_mut().zip(terms).for_each(|(d, (m, step))| *d += (w - w_c) * m + step_j * step);
             }
         }
         let (similar, dissimilar) = count_all_pairs(moments);

@@ -286,8 +286,7 @@ fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedF
     let solve = |fold: usize| -> Result<SolvedFold> {
         let (train, test) = folds.split(fold);
         let part = data.subset(&train);
-        let statistics = ColumnStatistics::of(part.rows());
-        let solution = match &parts {
+        let (solution, mean) = match &parts {
             Some(parts) => {
                 let mut moments = Moments::new(data.columns())?;
                 for (other, part) in parts.iter().enumerate() {
@@ -295,11 +294,13 @@ fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedF
                         moments.merge(part)?;
                     }
                 }
-                gmml.solve_moments(&moments, gmml.standardize.then(|| statistics.scale.clone()))?
+                let statistics = ColumnStatistics::of(part.rows());
+                let scale = gmml.standardize.then_some(statistics.scale);
+                (gmml.solve_moments(&moments, scale)?, statistics.mean)
             }
             None => gmml.solve_labelled(&part, 1 + fold as u64)?,
         };
-        Ok(SolvedFold { train, test, solution, mean: statistics.mean })
+        Ok(SolvedFold { train, test, solution, mean })
     };
     let mut solved = Vec::new();
     for fold in 0..folds.len() {

@@ -176,22 +176,43 @@ pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Ma
 pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Eigen> {
     let d = matrix.nrows();
     check_finite_lower(matrix)?;
-    let exponent = -exponent_of(max_abs_lower(matrix));
-    let scaled =
-        Mat::from_fn(d, d, |i, j| if i >= j { times_power_of_two(matrix[(i, j)], exponent) } else { 0.0 });
+    let exponent = extreme_exponent(max_abs_lower(matrix));
+    let scaled = (exponent != 0).then(|| scaled_lower(matrix, -exponent));
+    let matrix = scaled.as_ref().map_or(matrix, Mat::as_ref);
+    if d == 2 {
+        let Eigen { values, vectors } = eigen_of_two(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]);
+        let values = values.iter().map(|&x| times_power_of_two(x, exponent)).collect();
+        return Ok(Eigen { values, vectors });
+    }
     let (par, params) = (parallelism(d), Spec::<SelfAdjointEvdParams, f64>::default());
     let mut values = Diag::<f64>::zeros(d);
     let mut vectors = Mat::zeros(d, d);
     let mut buffer =
         MemBuffer::new(self_adjoint_evd_scratch::<f64>(d, ComputeEigenvectors::Yes, par, params));
     let stack = MemStack::new(&mut buffer);
-    self_adjoint_evd(scaled.as_ref(), values.as_mut(), Some(vectors.as_mut()), par, stack, params)
+    self_adjoint_evd(matrix, values.as_mut(), Some(vectors.as_mut()), par, stack, params)
         .map_err(|_| Error::NoConvergence { what })?;
-    let values: Vec<f64> = (0..d).map(|i| times_power_of_two(values[i], -exponent)).collect();
+    let values: Vec<f64> = (0..d).map(|i| times_power_of_two(values[i], exponent)).collect();
     if values.iter().any(|x| !x.is_finite()) {
         return Err(Error::NoConvergence { what });
     }
     Ok(Eigen { values, vectors })
+}
+
+/// One rotation of Jacobi's for `[[p, q], [q, r]]`. The general routine treats two rows by a formula
+/// that cancels: of diag(1, 1e-8) it returns the small eigenvalue with half its digits.
+fn eigen_of_two(p: f64, q: f64, r: f64) -> Eigen {
+    let tangent = if q == 0.0 {
+        0.0
+    } else {
+        let cotangent = 0.5 * (r - p) / q; // of twice the angle
+        1f64.copysign(cotangent) / (cotangent.abs() + cotangent.hypot(1.0))
+    };
+    let cosine = 1.0 / tangent.hypot(1.0);
+    let sine = tangent * cosine;
+    let mut pairs = [(p - tangent * q, [cosine, -sine]), (r + tangent * q, [sine, cosine])];
+    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Eigen { values: pairs.map(|(x, _)| x).to_vec(), vectors: Mat::from_fn(2, 2, |i, j| pairs[j].1[i]) }
 }
 
 /// `V·diag(w)·Vᵀ`, exactly symmetric, for weights that are not negative (or any sign, at the same cost).
@@ -230,9 +251,13 @@ pub(crate) fn parallelism(d: usize) -> Par {
 }
 
 /// `x·2^exponent`, exact unless it leaves the range of 64-bit numbers, for any exponent.
+#[inline]
 pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {
     if exponent == 0 {
         return x;
+    }
+    if (-1000..=1000).contains(&exponent) {
+        return x * f64::from_bits(((1023 + exponent) as u64) << 52);
     }
     let mut rest = exponent;
     let mut result = x;
@@ -249,19 +274,35 @@ pub(crate) fn exponent_of(x: f64) -> i32 {
     if x == 0.0 { 0 } else { x.log2().floor() as i32 }
 }
 
+/// The power of two to take out of a matrix whose largest entry this is: 0 wherever products of its
+/// entries stay far from the ends of the range.
+pub(crate) fn extreme_exponent(x: f64) -> i32 {
+    let exponent = exponent_of(x);
+    if exponent.abs() <= 200 { 0 } else { exponent }
+}
+
+/// The lower triangle times a power of two; 0 above it.
+pub(crate) fn scaled_lower(matrix: MatRef<'_, f64>, exponent: i32) -> Mat<f64> {
+    let scale = |i, j| if i >= j { times_power_of_two(matrix[(i, j)], exponent) } else { 0.0 };
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), scale)
+}
+
 /// The largest entry of the lower triangle in absolute value.
 pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
     let d = matrix.nrows();
-    (0..d).flat_map(|j| (j..d).map(move |i| matrix[(i, j)].abs())).fold(0.0, f64::max)
+    let of_column = |j: usize| matrix.col(j).subrows(j, d - j).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    (0..d).map(of_column).fold(0.0, f64::max)
 }
 
 fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
     let d = matrix.nrows();
-    for j in 0..d {
-        for i in j..d {
-            if !matrix[(i, j)].is_finite() {
-                return Err(Error::NotFinite { row: i, column: j, value: matrix[(i, j)] });
-            }
+    for column in 0..d {
+        let below = matrix.col(column).subrows(column, d - column);
+        // x − x is 0 for a finite number only; the sum needs no branch.
+        if below.iter().map(|x| x - x).sum::<f64>() != 0.0
+            && let Some(row) = (column..d).find(|&row| !matrix[(row, column)].is_finite())
+        {
+            return Err(Error::NotFinite { row, column, value: matrix[(row, column)] });
         }
     }
     Ok(())
@@ -325,6 +366,18 @@ mod tests {
             assert!((values[0] / scale - 1.0).abs() < 1e-14, "{scale}: {values:?}");
             assert!((values[1] / scale - 3.0).abs() < 1e-14, "{scale}: {values:?}");
         }
+    }
+
+    #[test]
+    fn two_rows_keep_the_digits_of_a_small_eigenvalue() {
+        for x in [1e-8, 1e-20, 1e-100] {
+            // λ₁λ₂ = x·(1 − 0.09) and λ₂ ≈ 1 + 0.09x.
+            let e = eigen(matrix(&[&[1.0, 0.3 * x.sqrt()], &[0.3 * x.sqrt(), x]]).as_ref(), "m").unwrap();
+            assert!((e.values[0] * (1.0 + 0.09 * x) / (0.91 * x) - 1.0).abs() < 1e-15, "{x}: {:?}", e.values);
+        }
+        let e = eigen(matrix(&[&[2.0, -1.0], &[-1.0, 2.0]]).as_ref(), "m").unwrap();
+        assert!((e.values[0] - 1.0).abs() < 1e-15 && (e.values[1] - 3.0).abs() < 1e-15);
+        assert!((e.vectors[(0, 0)] - e.vectors[(1, 0)]).abs() < 1e-15);
     }
 
     #[test]

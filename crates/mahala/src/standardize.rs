@@ -12,10 +12,15 @@ pub struct ColumnStatistics {
     pub mean: Vec<f64>,
     /// The standard deviation of each column, or 1 where it is 0.
     pub scale: Vec<f64>,
+    /// The standard deviation of each column, 0 included: what can be merged.
+    deviation: Vec<f64>,
 }
 
 impl ColumnStatistics {
     /// Two passes; each column in a power of two of its own, so that squares stay in range.
+    ///
+    /// # Panics
+    /// If there is no row.
     pub fn of(rows: &Rows) -> Self {
         let (n, d) = (rows.len(), rows.columns());
         let first = rows.row(0).to_vec();
@@ -38,29 +43,34 @@ impl ColumnStatistics {
             }
         }
         let constant = |j: usize| (1..n).all(|i| rows.row(i)[j] == first[j]);
-        let scale = (0..d)
+        let deviation = (0..d)
             .map(|j| {
-                let scale = times_power_of_two((squares[j] / n as f64).sqrt(), units[j]);
-                if scale > 0.0 && scale.is_finite() && !constant(j) { scale } else { 1.0 }
+                let deviation = times_power_of_two((squares[j] / n as f64).sqrt(), units[j]);
+                if constant(j) { 0.0 } else { deviation }
             })
             .collect();
-        Self { rows: n, mean, scale }
+        Self::new(n, mean, deviation)
     }
 
-    /// The statistics of two tables together (scales combined as root mean squares around the joint mean).
+    fn new(rows: usize, mean: Vec<f64>, deviation: Vec<f64>) -> Self {
+        let scale = deviation.iter().map(|&x| if x > 0.0 && x.is_finite() { x } else { 1.0 }).collect();
+        Self { rows, mean, scale, deviation }
+    }
+
+    /// The statistics of two tables together (deviations combined as root mean squares around the joint mean).
     #[must_use]
     pub fn merged(&self, other: &Self) -> Self {
         let (a, b) = (self.rows as f64, other.rows as f64);
         let share = b / (a + b);
         let mean: Vec<f64> = self.mean.iter().zip(&other.mean).map(|(x, y)| x + share * (y - x)).collect();
-        let scale = (0..mean.len())
+        let deviation = (0..mean.len())
             .map(|j| {
                 let root = |x: f64, w: f64| x * (w / (a + b)).sqrt();
                 let step = (self.mean[j] - other.mean[j]) * (share * (1.0 - share)).sqrt();
-                root(self.scale[j], a).hypot(root(other.scale[j], b)).hypot(step)
+                root(self.deviation[j], a).hypot(root(other.deviation[j], b)).hypot(step)
             })
             .collect();
-        Self { rows: self.rows + other.rows, mean, scale }
+        Self::new(self.rows + other.rows, mean, deviation)
     }
 }
 
@@ -93,5 +103,12 @@ mod tests {
         let (whole, merged) = (of(&values), of(&values[..2]).merged(&of(&values[2..])));
         assert!((whole.mean[0] - merged.mean[0]).abs() < 1e-14);
         assert!((whole.scale[0] - merged.scale[0]).abs() < 1e-14);
+    }
+
+    #[test]
+    fn tables_of_one_row_each_deviate_by_their_difference_alone() {
+        let of = |x: f64| ColumnStatistics::of(&Rows::new(vec![x], 1).unwrap());
+        assert_eq!(of(0.0).merged(&of(0.01)).scale, [0.005]);
+        assert_eq!(of(3.0).merged(&of(3.0)).scale, [1.0]);
     }
 }

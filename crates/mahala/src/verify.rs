@@ -1,7 +1,7 @@
 //! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
 
 use crate::dataset::{Dataset, Rows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
 use crate::random::Random;
@@ -9,20 +9,27 @@ use crate::random::Random;
 /// The squared distances of the pairs, the first ends in one table and the second in another.
 ///
 /// # Errors
-/// Columns that do not fit the metric, or a distance outside the range of 64-bit numbers.
+/// A pair that names no row, columns that do not fit the metric, or a distance outside the range of
+/// 64-bit numbers.
 pub fn squared_pair_distances(
     metric: &Metric,
     first: &Rows,
     second: &Rows,
     pairs: &Pairs,
 ) -> Result<Vec<f64>> {
+    Pairs::new(pairs.as_slice().to_vec(), first.len(), second.len())?;
     let transformed_first = metric.transform(first)?;
     let second = metric.transform(second)?;
     let squared = |pair: &Pair| {
         let ends = transformed_first.row(pair.first).iter().zip(second.row(pair.second));
         ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
     };
-    Ok(pairs.as_slice().iter().map(squared).collect())
+    let distances: Vec<f64> = pairs.as_slice().iter().map(squared).collect();
+    if distances.iter().all(|x| x.is_finite()) {
+        Ok(distances)
+    } else {
+        Err(Error::OutOfRange { what: "the distance" })
+    }
 }
 
 /// The area under the ROC curve: the (weighted) chance that a similar pair is nearer than a dissimilar

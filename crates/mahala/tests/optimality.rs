@@ -31,7 +31,11 @@ fn asa_equals_d_for_conditions_up_to_1e12() {
             let (s, target) = (spd(d, condition, seed), spd(d, 100.0, seed + 50));
             let a = Geodesic::from_inverse(&s, &target).unwrap().at(0.5).unwrap();
             let residual = scaled_residual(a.as_mat(), s.as_mat(), target.as_mat());
-            assert!(residual < 4.0, "d = {d}, condition {condition:e}: {residual}");
+            // For d = 1 what is left is exp(½·log λ), with a rounding for each unit of the logarithm.
+            assert!(
+                residual < if d == 1 { 28.0 } else { 4.0 },
+                "d = {d}, condition {condition:e}: {residual}"
+            );
         }
     }
 }

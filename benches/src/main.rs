@@ -1,0 +1,24 @@
+//! Measurements of mahala beside its peers: one fit against NumPy and SciPy, and what choosing t costs
+//! against the neighbour searches it contains. Run through `./bench`.
+
+mod fit;
+mod search;
+mod stages;
+mod time;
+
+use anyhow::{Result, bail};
+use std::io::Write as _;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let report = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["fit", python, n, d, c, threads, repeats] => {
+            let shape = fit::Shape { n: n.parse()?, d: d.parse()?, c: c.parse()? };
+            fit::run(python, shape, threads.parse()?, repeats.parse()?)?
+        }
+        ["search", n, d, c, threads] => search::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
+        ["stages", n, d, c, threads] => stages::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
+        _ => bail!("usage: mahala-bench fit PYTHON N D C THREADS REPEATS | search N D C THREADS"),
+    };
+    Ok(writeln!(std::io::stdout(), "{report}")?)
+}
