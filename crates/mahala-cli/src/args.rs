@@ -3,11 +3,11 @@
 use crate::commands;
 use crate::input::{ColumnRef, Format, Header, Missing, ReadOptions, Table, read_table};
 use crate::progress::Progress;
-use crate::say;
-use anyhow::{Context as _, Result, bail};
+use crate::{say, table};
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use mahala::{Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -15,15 +15,16 @@ use std::str::FromStr;
 #[derive(Parser, Debug)]
 #[command(name = "mahala", version, max_term_width = 100)]
 #[command(after_help = "Examples:
-  mahala demo                                          see it work on a bundled data set
+  mahala demo                               see it work on a bundled data set
   mahala fit wine.csv --label class -o wine.safetensors
   mahala predict wine.safetensors new-wines.csv
-  mahala evaluate wine.csv --label class               Euclidean against GMML
-  mahala COMMAND --help                                more examples")]
+  mahala evaluate wine.csv --label class    Euclidean against GMML
+  mahala COMMAND --help                     more examples")]
 pub(crate) struct Cli {
     /// Use this many threads [default: all cores]; results do not depend on it
-    #[arg(long, global = true, value_name = "N")]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, global = true, value_name = "N", display_order = 1000)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    pub threads: Option<usize>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     /// Write a model for other programs: ONNX, NPY, CSV, JSON
     Export(commands::export::Export),
     /// Print a completion script for a shell
+    #[command(after_help = commands::completions::EXAMPLES)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -84,12 +86,13 @@ pub(crate) struct InputArgs {
 pub(crate) struct LearnArgs {
     /// Place on the geodesic between the inverse of S (0) and D (1): 'auto' (cross-validated) or a number
     #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = t_choice)]
+    #[arg(allow_negative_numbers = true)]
     pub t: TChoice,
     /// Regularise as in the paper: S + lambda/A0, D + lambda*A0
-    #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage")]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
     /// Shrink S and D towards their diagonals, by 0 to 1
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub shrinkage: Option<f64>,
     /// The prior A0 of --lambda: identity, diagonal, covariance, or a file with a square matrix
     #[arg(long, default_value = "identity", value_name = "PRIOR|FILE")]
@@ -98,16 +101,16 @@ pub(crate) struct LearnArgs {
     #[arg(long)]
     pub standardize: bool,
     /// Keep only this many coordinates
-    #[arg(long, value_name = "R")]
+    #[arg(long, value_name = "R", value_parser = at_least(1))]
     pub rank: Option<usize>,
     /// Neighbours that vote
-    #[arg(short, long, default_value_t = 5)]
+    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
     /// Folds of the cross-validation that chooses t
-    #[arg(long, default_value_t = 5, value_name = "N")]
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = at_least(2))]
     pub cv_folds: usize,
     /// Choose t on at most this many rows, drawn at random
-    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = at_least(4))]
     pub selection_rows: usize,
     /// Decides all random draws
     #[arg(long, default_value_t = 0)]
@@ -179,6 +182,9 @@ impl InputArgs {
 impl LearnArgs {
     /// The library's parameters; `d` is the number of columns, for a prior from a file.
     pub(crate) fn gmml(&self, pairs: PairRule, d: usize) -> Result<Gmml> {
+        if !matches!(self.prior, PriorArg::Identity) && self.lambda.is_none() {
+            bail!("--prior has no effect without --lambda\nhint: add --lambda NUMBER");
+        }
         let regularization = match (self.lambda, self.shrinkage) {
             (Some(lambda), _) => Regularization::Lambda(lambda),
             (None, Some(rho)) => Regularization::Shrinkage(rho),
@@ -190,9 +196,6 @@ impl LearnArgs {
             PriorArg::Covariance => Prior::Covariance,
             PriorArg::File(path) => Prior::Matrix(read_prior(path, d)?),
         };
-        if !matches!(prior, Prior::Identity) && self.lambda.is_none() {
-            bail!("--prior has no effect without --lambda\nhint: add --lambda NUMBER");
-        }
         Ok(Gmml {
             t: self.t,
             regularization,
@@ -230,31 +233,52 @@ pub(crate) fn rows(table: &Table) -> Result<Rows> {
     Ok(Rows::new(table.rows.clone(), table.names.len())?)
 }
 
-/// The library's error with column names instead of numbers.
+/// The library's error in the words of the command: column names for numbers, options for parameters.
 pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
     let name = |j: usize| names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
     match error {
-        mahala::Error::ScaleSpread { wide, narrow, exponent } => anyhow::anyhow!(
+        mahala::Error::ScaleSpread { wide, narrow, exponent } => anyhow!(
             "columns '{}' and '{}' differ in scale by a factor of 1e{exponent}; at most 1e70 can be represented \
              in one metric\nhint: --standardize, or rescale one of them",
             name(wide),
             name(narrow)
         ),
-        mahala::Error::OneClass { class, rows } => anyhow::anyhow!(
+        mahala::Error::OneClass { class, rows } => anyhow!(
             "all {rows} rows belong to one class ('{class}'); at least two are needed\nhint: is --label the \
              right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
         ),
+        mahala::Error::Parameter { name: "rank", value, .. } => {
+            anyhow!("--rank is {value}; there are {}", table::count(names.len() as u64, "column"))
+        }
+        mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage" | "t"), value, allowed } => {
+            anyhow!("--{parameter} is {value}; it must be {allowed}")
+        }
+        mahala::Error::TooFewRows { what, .. } if what.contains("choosing t") => {
+            anyhow!("{error}\nhint: give t instead of choosing it: --t 0.5")
+        }
         other => other.into(),
     }
 }
 
 fn read_prior(path: &Path, d: usize) -> Result<Spd> {
-    let context = || format!("the prior {}", path.display());
-    let table = read_table(path, &ReadOptions::default()).with_context(context)?;
-    if table.n != d || table.names.len() != d {
-        bail!("{}: it is {} x {}; the data have {d} columns", context(), table.n, table.names.len());
+    if !path.exists() {
+        bail!(
+            "--prior {}: there is no such file\nhint: identity, diagonal, covariance, or a file with a square matrix",
+            path.display()
+        );
     }
-    Spd::new(Mat::from_fn(d, d, |i, j| table.rows[i * d + j])).with_context(context)
+    let table = read_table(path, &ReadOptions::default())?;
+    if table.n != d || table.names.len() != d {
+        let (rows, columns) = (table.n, table.names.len());
+        bail!("{}: the prior is {rows} x {columns}; for {d} feature columns it must be {d} x {d}", table.source);
+    }
+    Spd::new(Mat::from_fn(d, d, |i, j| table.rows[i * d + j]))
+        .with_context(|| format!("{}: this cannot be a prior", table.source))
+}
+
+/// Numbers from `least` on.
+pub(crate) fn at_least(least: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(least..)
 }
 
 fn t_choice(text: &str) -> Result<TChoice, String> {

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 
 fn run(cli: args::Cli) -> Result<()> {
     if let Some(threads) = cli.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global()?;
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
     match cli.command {
         args::Command::Demo(demo) => commands::demo::run(&demo),

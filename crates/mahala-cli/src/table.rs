@@ -48,6 +48,28 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// `1 row`, `12 345 rows`
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// The shortest digits that read back as the same number, with an exponent where there would be
+/// more zeros than digits.
+pub(crate) fn exact(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-5..1e17 => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+/// A few digits, for people.
+pub(crate) fn rounded(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-2..1e6 => format!("{value:.4}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,5 +82,13 @@ mod tests {
             (seconds(2e-5), seconds(0.25), seconds(3.04)),
             ("20 µs".into(), "250.0 ms".into(), "3.0 s".into())
         );
+    }
+
+    #[test]
+    fn zeros_do_not_fill_the_line() {
+        assert_eq!([exact(0.0), exact(-1.5), exact(1e16)], ["0", "-1.5", "10000000000000000"]);
+        assert_eq!([exact(1.25e150), exact(-2e-150)], ["1.25e150", "-2e-150"]);
+        assert_eq!([rounded(0.0), rounded(0.48131), rounded(1.6079e132)], ["0.0000", "0.4813", "1.608e132"]);
+        assert_eq!([count(1, "row"), count(2000, "row")], ["1 row", "2 000 rows"]);
     }
 }

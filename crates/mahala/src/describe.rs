@@ -99,10 +99,8 @@ impl Fit {
         };
         let mut params = gmml.to_json();
         params["t_used"] = json!(self.t);
-        let mut log_eigenvalues = self.diagnostics.log_eigenvalues.clone();
-        log_eigenvalues.truncate(self.metric.rank());
         Ok(Model {
-            log_eigenvalues,
+            log_eigenvalues: self.diagnostics.log_eigenvalues.clone(),
             feature_names,
             references,
             threshold,

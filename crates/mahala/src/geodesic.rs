@@ -142,7 +142,7 @@ impl Geodesic {
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
-        let u = eigen(m.as_ref(), "the pencil of the two matrices")?;
+        let u = eigen(m.as_ref(), "L⁻¹BL⁻ᵀ")?;
         let floors = floors(&u, &sizes);
         let mut w = Mat::zeros(a.dimension(), a.dimension());
         triangular_times(l.as_ref(), BlockStructure::TriangularLower, u.vectors.as_ref(), &mut w);
@@ -224,7 +224,7 @@ impl Geodesic {
         self.log_lambda.iter().fold(0.0, |norm: f64, &l| norm.hypot(l))
     }
 
-    /// `log Λ`, descending: the spectrum of the pencil `(D, S)` for a path from `S⁻¹` to `D`.
+    /// `log Λ`, descending: the eigenvalues of `SD` for a path from `S⁻¹` to `D`.
     pub fn log_eigenvalues(&self) -> &[f64] {
         &self.log_lambda
     }

@@ -16,6 +16,7 @@ mod random;
 mod regularize;
 mod scatter;
 mod select;
+mod solution;
 mod spd;
 mod standardize;
 mod verify;
@@ -26,7 +27,7 @@ pub use faer::{Mat, MatRef};
 pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };
-pub use gmml::{Diagnostics, Fit, Gmml, PairRule, Solution, TChoice};
+pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 pub use knn::{Knn, Neighbors};
 pub use metric::Metric;
 pub use model::Model;
@@ -39,6 +40,7 @@ pub use scatter::{PairCount, Scatter};
 pub use select::{
     Criterion, CrossValidation, Folds, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes,
 };
+pub use solution::Solution;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};

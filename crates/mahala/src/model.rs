@@ -5,7 +5,7 @@
 //! | `components` | [k, d] f64 | `L`: z = components·((x − mean)/scale) |
 //! | `mean` | [d] f64 | subtracted first |
 //! | `scale` | [d] f64, optional | divided by next |
-//! | `log_eigenvalues` | [k] f64 | `log Λ` of the kept coordinates (logarithms: Λ itself may leave the range) |
+//! | `log_eigenvalues` | [≤ d] f64 | `log Λ` (logarithms: Λ itself may leave the range) |
 //! | `references` | [n, k] f64, optional | transformed training rows, to vote in predictions |
 //! | `reference_classes` | [n] u32, optional | their classes |
 //!
@@ -35,7 +35,7 @@ const MAX_HEADER: u64 = 64 << 20;
 pub struct Model {
     /// The metric.
     pub metric: Metric,
-    /// `log Λ` of the metric's coordinates; empty if it has none.
+    /// `log Λ`, descending; empty if there is none.
     pub log_eigenvalues: Vec<f64>,
     /// The columns' names; empty if they have none.
     pub feature_names: Vec<String>,
@@ -211,7 +211,8 @@ impl Model {
             .map_err(|error| invalid(&error.to_string()))?;
         let log_eigenvalues = match tensors.get("log_eigenvalues").map(|tensor| &tensor.shape[..]) {
             None | Some([0]) => Vec::new(),
-            Some(_) => floats(tensors, "log_eigenvalues", &[k])?.unwrap_or_default(),
+            Some(&[n]) if n <= d => floats(tensors, "log_eigenvalues", &[n])?.unwrap_or_default(),
+            Some(_) => return Err(invalid("the tensor 'log_eigenvalues' does not fit 'components'")),
         };
         let feature_names: Vec<String> = parse(metadata, "feature_names")?;
         if !feature_names.is_empty() && feature_names.len() != d {

@@ -42,6 +42,9 @@ pub struct ClassMoments {
     pub(crate) scatter: Mat<f64>,
 }
 
+/// As many rows of a class as a 64-bit float counts exactly.
+pub(crate) const MAX_ROWS: u64 = 1 << 53;
+
 impl ClassMoments {
     pub(crate) fn new(name: &str, columns: usize) -> Self {
         let (mean, scatter) = (vec![0.0; columns], Mat::zeros(columns, columns));
@@ -218,9 +221,17 @@ impl Moments {
     /// Adds the rows another instance has seen.
     ///
     /// # Errors
-    /// Another number of columns.
+    /// Another number of columns, or more rows of a class than can be counted (2⁵³).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.check_columns(other.columns)?;
+        let mine = self.by_name();
+        for theirs in &other.classes {
+            let rows = mine.get(theirs.name()).map_or(0, |class| class.rows);
+            if rows.saturating_add(theirs.rows) > MAX_ROWS {
+                let reason = format!("class '{}' would have more than 2^53 rows", theirs.name);
+                return Err(Error::Moments { reason });
+            }
+        }
         self.set_units(&self.units.widened(other.units.peaks()));
         self.ensure_classes(other.classes.iter().map(ClassMoments::name));
         let theirs = other.by_name();

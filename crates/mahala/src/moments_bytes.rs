@@ -9,14 +9,12 @@
 
 use crate::dataset::sort_class_names;
 use crate::error::{Error, Result};
-use crate::moments::{ClassMoments, Moments};
+use crate::moments::{ClassMoments, MAX_ROWS, Moments};
 use faer::Mat;
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"MAHALAM1";
 const CHECKSUM: usize = 32;
-/// As many rows as a 64-bit float counts exactly.
-const MAX_ROWS: u64 = 1 << 53;
 
 impl Moments {
     /// The moments as bytes; the same moments give the same bytes.

@@ -5,11 +5,12 @@
 
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
-use crate::gmml::{Gmml, PairRule, Solution};
+use crate::gmml::{Gmml, PairRule};
 use crate::knn::Knn;
 use crate::moments::Moments;
 use crate::pairs::Pairs;
 use crate::random::Random;
+use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
 use rayon::prelude::*;

@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn two_rows_keep_the_digits_of_a_small_eigenvalue() {
-        for x in [1e-8, 1e-20, 1e-100] {
+        for x in [1e-8f64, 1e-20, 1e-100] {
             // λ₁λ₂ = x·(1 − 0.09) and λ₂ ≈ 1 + 0.09x.
             let e = eigen(matrix(&[&[1.0, 0.3 * x.sqrt()], &[0.3 * x.sqrt(), x]]).as_ref(), "m").unwrap();
             assert!((e.values[0] * (1.0 + 0.09 * x) / (0.91 * x) - 1.0).abs() < 1e-15, "{x}: {:?}", e.values);

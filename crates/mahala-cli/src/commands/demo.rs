@@ -8,7 +8,7 @@ use crate::output::write_atomic;
 use crate::say;
 use anyhow::{Context as _, Result};
 use clap::Args;
-use mahala::{Dataset, Gmml, Metric, threshold_for_labels};
+use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
 use std::path::PathBuf;
 
 const WINE: &str = include_str!("../../data/wine.csv");
@@ -16,6 +16,9 @@ const STEPS: u32 = 50;
 
 /// Options of `mahala demo`.
 #[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala demo
+  mahala demo -o try --runs 5")]
 pub(crate) struct Demo {
     /// Where to put the model and the figures
     #[arg(short, long, default_value = "mahala-demo", value_name = "DIRECTORY")]
@@ -52,7 +55,8 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let fit = gmml.fit(&data)?;
     let curve = tune::curve(&gmml, &data, STEPS)?;
     let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let figure = before_and_after(&data, &fit.metric)?;
+    let plane = Gmml { t: TChoice::Fixed(fit.t), rank: Some(2), ..gmml.clone() }.fit(&data)?.metric;
+    let figure = before_and_after(&data, &plane)?;
     let model = fit.into_model(&gmml, table.names, Some((data.rows(), data.labels())), Some(threshold))?;
     let files: [(&str, Vec<u8>); 3] = [
         ("wine.safetensors", model.to_bytes()),
@@ -88,7 +92,7 @@ fn before_and_after(data: &Dataset, metric: &Metric) -> Result<ScatterPanels> {
         title: "Wine before and after".into(),
         panels: vec![
             panel("Euclidean", "raw rows, first two principal axes", before),
-            panel("GMML", "the two leading coordinates of the learned metric", plane(metric)?),
+            panel("GMML", "the learned metric in two coordinates", plane(metric)?),
         ],
         classes: data.labels().names().iter().map(|name| format!("cultivar {name}")).collect(),
     })

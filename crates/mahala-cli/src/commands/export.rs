@@ -1,21 +1,21 @@
 //! `mahala export`: a model for other programs.
 
-use crate::commands::load_model;
+use crate::commands::{create_output, load_model};
 use crate::export::npy::npy_bytes;
 use crate::export::onnx::{Precision, onnx_model};
-use crate::output::write_atomic;
-use crate::say;
+use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{Mat, Model};
 use serde_json::{Value, json};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Options of `mahala export`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala export wine.safetensors -o wine.onnx          input X [n, d], output Z [n, rank]
-  mahala export emb.safetensors -o map.npy             z = map · x, for a vector database
+  mahala export wine.safetensors -o wine.onnx    input X [n, d], output Z [n, rank]
+  mahala export emb.safetensors -o map.npy       z = map · x, for a vector database
   mahala export wine.safetensors --what matrix -o a.csv
   mahala export wine.safetensors -o wine.json")]
 pub(crate) struct Export {
@@ -40,7 +40,7 @@ pub(crate) struct Export {
 pub(crate) enum Form {
     /// A graph that maps rows to coordinates
     Onnx,
-    /// A `NumPy` array
+    /// An array for numpy.load
     Npy,
     /// A matrix as text
     Csv,
@@ -70,7 +70,9 @@ pub(crate) fn run(args: &Export) -> Result<()> {
         Form::Csv => csv_bytes(&model, &matrix(&model, args.what)?)?,
         Form::Json => format!("{:#}\n", to_json(&model)?).into_bytes(),
     };
-    write_atomic(&args.output, &bytes)?;
+    let mut output = create_output(&args.output, &[&args.model])?;
+    output.write_all(&bytes)?;
+    output.commit()?;
     if args.output != Path::new("-") {
         say(&format!("wrote {}", args.output.display()));
     }
@@ -111,7 +113,7 @@ fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
     let name = |j: usize| model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
     writer.write_record((0..matrix.ncols()).map(name))?;
     for i in 0..matrix.nrows() {
-        writer.write_record((0..matrix.ncols()).map(|j| matrix[(i, j)].to_string()))?;
+        writer.write_record((0..matrix.ncols()).map(|j| table::exact(matrix[(i, j)])))?;
     }
     Ok(writer.into_inner().map_err(|error| error.into_error())?)
 }

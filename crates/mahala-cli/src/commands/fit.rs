@@ -1,9 +1,8 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
 use crate::args::{InputArgs, LearnArgs, dataset, explain, rows};
-use crate::commands::print;
+use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
-use crate::output::AtomicFile;
 use crate::pairs_file::{read_pairs, select_aligned};
 use crate::progress::Progress;
 use crate::{say, table};
@@ -19,8 +18,9 @@ use std::str::FromStr;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
-  mahala fit emb.npy --label -1 --standardize --shrinkage 0.1 -o emb.safetensors
-  mahala fit rows.csv --pairs pairs.csv -o m.safetensors       pairs of row numbers: first,second,similar
+  mahala fit emb.npy --label -1 --shrinkage 0.1 -o emb.safetensors
+  mahala fit rows.csv --pairs pairs.csv -o m.safetensors
+      where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
   zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
 pub(crate) struct Fit {
@@ -79,7 +79,8 @@ impl PairsArg {
 
 /// Learns, writes, reports.
 pub(crate) fn run(args: &Fit) -> Result<()> {
-    let mut output = AtomicFile::create(&args.output)?;
+    check_stdout(args)?;
+    let mut output = create_output(&args.output, &inputs(args))?;
     let data = args.input.read(&args.data, args.label.as_ref())?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     let (fit, model) = match &args.pairs {

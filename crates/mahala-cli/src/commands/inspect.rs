@@ -90,14 +90,14 @@ fn conditions(diagnostics: &Value) -> String {
     format!("S {}, D {}", number("condition_s"), number("condition_d"))
 }
 
-/// The leading eigenvalues: how much more dissimilar pairs differ than similar ones, direction by direction.
+/// The leading eigenvalues.
 fn spectrum(model: &Model) -> String {
     let logs = &model.log_eigenvalues;
     let Some(first) = logs.first() else { return String::new() };
     let shown = logs.iter().take(8).map(|l| format!("{:.2}", (l - first) * std::f64::consts::LOG10_E));
     let more = if logs.len() > 8 { " …" } else { "" };
     format!("{:>15}  {}{more}\n", "spectrum", shown.collect::<Vec<_>>().join(" "))
-        + &format!("{:>15}  (log10 of the eigenvalues of the pencil (D, S), relative to the first)\n", "")
+        + &format!("{:>15}  (log10 of the eigenvalues of SD, relative to the first)\n", "")
 }
 
 /// The columns a unit of which counts most.

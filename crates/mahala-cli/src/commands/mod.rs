@@ -12,13 +12,38 @@ pub(crate) mod predict;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
-use anyhow::{Context as _, Result};
-use mahala::Model;
+use crate::output::AtomicFile;
+use anyhow::{Result, anyhow, bail};
+use mahala::{Error, Model};
+use std::fs::canonicalize;
 use std::path::Path;
 
 /// Reads a model file.
 pub(crate) fn load_model(path: &Path) -> Result<Model> {
-    Model::load(path).context("the model cannot be used")
+    let shown = path.display();
+    if path.is_dir() {
+        bail!("{shown}: this is a directory, not a model file");
+    }
+    if !path.exists() {
+        bail!("{shown}: there is no such file\nhint: a model is written by mahala fit");
+    }
+    Model::load(path).map_err(|error| match error {
+        Error::Bytes { reason, .. } => anyhow!(
+            "not a model file: {reason}\nhint: a model is written by mahala fit, and named before the data"
+        ),
+        other => other.into(),
+    })
+}
+
+/// Opens a file to write, unless it is one of those that are read.
+pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile> {
+    if let Ok(target) = canonicalize(path)
+        && target.is_file()
+        && inputs.iter().any(|input| canonicalize(input).is_ok_and(|input| input == target))
+    {
+        bail!("cannot write {}: it is also read; choose another name", path.display());
+    }
+    AtomicFile::create(path)
 }
 
 /// Writes text to stdout; a closed pipe is no error.

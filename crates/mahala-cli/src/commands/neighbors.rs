@@ -1,9 +1,9 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
-use crate::args::{InputArgs, rows};
-use crate::commands::load_model;
+use crate::args::{InputArgs, at_least, rows};
+use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
-use crate::output::AtomicFile;
+use crate::table;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Rows};
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 /// Options of `mahala neighbors`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala neighbors wine.safetensors wines.csv -k 3              of each row among the other rows
+  mahala neighbors wine.safetensors wines.csv -k 3    of each row among the others
   mahala neighbors wine.safetensors queries.csv --among wines.csv
-  mahala neighbors wine.safetensors queries.csv --among wines.csv --label class")]
+  mahala neighbors wine.safetensors wines.csv --label class -o near.csv")]
 pub(crate) struct Neighbors {
     /// The model
     pub model: PathBuf,
@@ -27,10 +27,10 @@ pub(crate) struct Neighbors {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
     /// How many neighbours
-    #[arg(short, long, default_value_t = 5)]
+    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,
@@ -39,11 +39,14 @@ pub(crate) struct Neighbors {
 /// Searches and writes `row,rank,neighbor,distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let model = load_model(&args.model)?;
-    let mut output = AtomicFile::create(&args.output)?;
-    let among =
-        args.input.read_for(&model, args.among.as_ref().unwrap_or(&args.data), args.label.as_ref())?;
+    let among = args.among.as_ref().unwrap_or(&args.data);
+    let mut output = create_output(&args.output, &[&args.model, &args.data, among])?;
+    let among = args.input.read_for(&model, among, args.label.as_ref())?;
     let z = model.metric.transform(&rows(&among)?)?;
     let found = match &args.among {
+        Some(_) if args.k > among.n => {
+            bail!("-k is {}, but {} has only {}", args.k, among.source, table::count(among.n as u64, "row"))
+        }
         Some(_) => {
             let table = args.input.read_for(&model, &args.data, None)?;
             list(&z, &model.metric.transform(&rows(&table)?)?, args.k, &table.row_numbers)?
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
         for (rank, (index, distance)) in neighbors.into_iter().enumerate() {
             let mut record =
                 vec![row.to_string(), (rank + 1).to_string(), among.row_numbers[index].to_string()];
-            record.push(distance.to_string());
+            record.push(table::exact(distance));
             record.extend(among.labels.as_ref().map(|labels| labels[index].clone()));
             writer.write_record(&record)?;
         }
@@ -81,7 +84,8 @@ fn list(among: &Rows, queries: &Rows, k: usize, row_numbers: &[u64]) -> Result<V
 /// One more neighbour than asked for is found, and the row itself left out.
 fn list_others(rows: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
     if k >= rows.len() {
-        bail!("-k is {k}, but each row has only {} others", rows.len().saturating_sub(1));
+        let others = table::count(rows.len().saturating_sub(1) as u64, "other");
+        bail!("-k is {k}, but each row has only {others}");
     }
     let mut found = list(rows, rows, k + 1, row_numbers)?;
     for (i, (_, neighbors)) in found.iter_mut().enumerate() {

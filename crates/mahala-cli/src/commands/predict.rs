@@ -1,10 +1,9 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
-use crate::args::{InputArgs, dataset, rows};
-use crate::commands::load_model;
+use crate::args::{InputArgs, at_least, dataset, rows};
+use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
-use crate::output::AtomicFile;
-use crate::say;
+use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Labels, Model, Rows};
@@ -14,8 +13,8 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala predict wine.safetensors new-wines.csv
-  mahala predict wine.safetensors test.csv --label class         also says how many are wrong
-  mahala predict m.safetensors new.csv --train train.csv --train-label class -o out.csv")]
+  mahala predict wine.safetensors test.csv --label class    counts the errors
+  mahala predict m.safetensors new.csv --train old.csv --train-label class")]
 pub(crate) struct Predict {
     /// The model
     pub model: PathBuf,
@@ -31,10 +30,10 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub train_label: Option<ColumnRef>,
     /// Neighbours that vote
-    #[arg(short, long, default_value_t = 5)]
+    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,
@@ -43,8 +42,12 @@ pub(crate) struct Predict {
 /// Predicts and writes `row,prediction,votes`.
 pub(crate) fn run(args: &Predict) -> Result<()> {
     let model = load_model(&args.model)?;
-    let mut output = AtomicFile::create(&args.output)?;
+    let train = args.train.as_deref().unwrap_or(&args.model);
+    let mut output = create_output(&args.output, &[&args.model, &args.data, train])?;
     let (voters, labels) = voters(args, &model)?;
+    if args.k > voters.len() {
+        bail!("-k is {}, but only {} can vote", args.k, table::count(voters.len() as u64, "row"));
+    }
     let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
     let z = model.metric.transform(&rows(&table)?)?;
     let found = Knn::new(voters)?.search(&z, args.k)?;

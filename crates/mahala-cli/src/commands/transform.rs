@@ -1,10 +1,10 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
 use crate::args::{InputArgs, rows};
-use crate::commands::load_model;
+use crate::commands::{create_output, load_model};
 use crate::export::npy::npy_header;
 use crate::input::ColumnRef;
-use crate::output::AtomicFile;
+use crate::table;
 use anyhow::Result;
 use clap::Args;
 use mahala::Rows;
@@ -23,7 +23,7 @@ pub(crate) struct Transform {
     /// Rows with the columns the model was learned on; - for stdin
     pub data: PathBuf,
     /// Where to write: .csv or .npy [default: CSV to stdout]
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
     /// Copy this column behind the coordinates
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
@@ -35,7 +35,7 @@ pub(crate) struct Transform {
 /// Transforms and writes.
 pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
-    let mut output = AtomicFile::create(&args.output)?;
+    let mut output = create_output(&args.output, &[&args.model, &args.data])?;
     let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
     let z = model.metric.transform(&rows(&table)?)?;
     if is_npy(&args.output) {
@@ -65,7 +65,7 @@ fn write_csv(output: &mut impl Write, z: &Rows, labels: Option<&[String]>) -> Re
     writer.write_record(&record)?;
     for i in 0..z.len() {
         record.clear();
-        record.extend(z.row(i).iter().map(ToString::to_string));
+        record.extend(z.row(i).iter().map(|&z| table::exact(z)));
         record.extend(labels.map(|labels| labels[i].clone()));
         writer.write_record(&record)?;
     }

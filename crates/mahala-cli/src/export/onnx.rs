@@ -90,7 +90,7 @@ fn check_length(what: &str, values: &[f64], expected: usize, precision: Precisio
     );
     if let Some(i) = values.iter().position(|&v| !precision.holds(v)) {
         anyhow::bail!(
-            "cannot export to ONNX: number {i} of {what} is {}, \
+            "cannot export to ONNX: number {i} of {what} is {:e}, \
              which is not finite as {precision:?}; rescale the data",
             values[i]
         );

@@ -63,7 +63,7 @@ pub(crate) enum Format {
     Csv,
     /// Text, cells separated by tabs
     Tsv,
-    /// `NumPy` array
+    /// An array written by numpy.save
     Npy,
     /// Sparse text: label index:value index:value …
     Libsvm,

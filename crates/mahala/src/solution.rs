@@ -1,0 +1,127 @@
+//! `S` and `D` solved for every t at once: what the search over t re-weights.
+
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::geodesic::Geodesic;
+use crate::gmml::Diagnostics;
+use crate::metric::{Metric, project};
+use crate::regularize::{Prepared, condition_estimate};
+use crate::scatter::Scatter;
+use crate::spd::eigen;
+use faer::{ColRef, Mat};
+
+/// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
+#[derive(Debug, Clone)]
+pub struct Solution {
+    /// One direction a column; zero rows for constant columns.
+    w: Mat<f64>,
+    log_lambda: Vec<f64>,
+    scale: Option<Vec<f64>>,
+    diagnostics: Diagnostics,
+    /// `D` and the columns it is about, if the metric is to be reduced.
+    dissimilar: Option<(Vec<usize>, Mat<f64>)>,
+}
+
+impl Solution {
+    /// Keeps `D` too if the metric is to be reduced.
+    pub(crate) fn new(scatter: &Scatter, prepared: Prepared, geodesic: &Geodesic, keep_d: bool) -> Self {
+        let Prepared { active, exponent, s, d, ridge, .. } = prepared;
+        let w = geodesic.directions();
+        let log_lambda = geodesic.log_eigenvalues();
+        // W·diag(weights)·Wᵀ·x
+        let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
+            let mut y = w.transpose() * ColRef::from_slice(x);
+            y.iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
+            (w * y).iter().copied().collect()
+        };
+        let condition_s = condition_estimate(s.as_ref(), |x| inverse_times(&|_| 1.0, x));
+        let condition_d = condition_estimate(d.as_ref(), |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
+        let diagnostics = Diagnostics {
+            similar: scatter.similar(),
+            dissimilar: scatter.dissimilar(),
+            condition_s,
+            condition_d,
+            ridge,
+            constant_columns: missing_from(&active, scatter.columns()),
+            clamped: geodesic.clamped(),
+            log_eigenvalues: Vec::new(),
+            selection: None,
+        };
+        let geodesic = geodesic.clone().rescaled(-exponent, 4 * exponent);
+        let mut w = Mat::zeros(scatter.columns(), active.len());
+        for (i, &j) in active.iter().enumerate() {
+            w.row_mut(j).copy_from(geodesic.directions().row(i));
+        }
+        let log_lambda = geodesic.log_eigenvalues().to_vec();
+        Self {
+            w,
+            scale: None,
+            diagnostics: Diagnostics { log_eigenvalues: log_lambda.clone(), ..diagnostics },
+            log_lambda,
+            dissimilar: keep_d.then_some((active, d)),
+        }
+    }
+
+    pub(crate) fn with_scale(self, scale: Vec<f64>) -> Self {
+        Self { scale: Some(scale), ..self }
+    }
+
+    pub(crate) fn into_diagnostics(self) -> Diagnostics {
+        self.diagnostics
+    }
+
+    /// What was seen while solving.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    /// The metric at t, `L = Λ^{t/2} Wᵀ`.
+    ///
+    /// # Errors
+    /// t outside [0, 1], or a result outside the range of 64-bit numbers.
+    pub fn metric(&self, t: f64) -> Result<Metric> {
+        if !(0.0..=1.0).contains(&t) {
+            return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
+        }
+        let (d, r) = (self.w.nrows(), self.w.ncols());
+        let weights: Vec<f64> = self.log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect();
+        let components = Mat::from_fn(r, d, |i, j| weights[i] * self.w[(j, i)]);
+        Metric::new(components, vec![0.0; d], self.scale.clone()).map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+            other => other,
+        })
+    }
+
+    /// The metric at t in the `r` orthogonal directions in which dissimilar pairs differ most under it:
+    /// the leading eigenvectors of `L D Lᵀ`.
+    ///
+    /// # Errors
+    /// As [`Solution::metric`]; `r` above the number of columns that vary.
+    pub(crate) fn leading(&self, t: f64, r: usize) -> Result<Metric> {
+        let metric = self.metric(t)?;
+        let Some((active, d)) = &self.dissimilar else { return metric.reduced(r) };
+        let l = metric.components();
+        let varying = Mat::from_fn(l.nrows(), active.len(), |i, j| l[(i, active[j])]);
+        let rotation = eigen((&varying * d * varying.transpose()).as_ref(), "L D Lᵀ")?.vectors;
+        let components = rotation.as_ref().reverse_cols().transpose() * l;
+        Metric::new(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
+    }
+
+    /// Rows in the coordinates in which every t is a weight: `Z = ((X − mean)/scale)·W`.
+    pub(crate) fn coordinates(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
+        project(rows, mean, self.scale.as_deref(), self.w.as_ref())
+    }
+
+    /// The weights of those coordinates at t, up to a common factor: `exp(½(t·log λ − max))`.
+    pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
+        let top = self.log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
+        self.log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
+    }
+}
+
+/// What of `0..n` is not in the list.
+fn missing_from(list: &[usize], n: usize) -> Vec<usize> {
+    let mut there = vec![false; n];
+    list.iter().for_each(|&j| there[j] = true);
+    (0..n).filter(|&j| !there[j]).collect()
+}
