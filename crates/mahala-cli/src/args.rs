@@ -270,7 +270,10 @@ fn read_prior(path: &Path, d: usize) -> Result<Spd> {
     let table = read_table(path, &ReadOptions::default())?;
     if table.n != d || table.names.len() != d {
         let (rows, columns) = (table.n, table.names.len());
-        bail!("{}: the prior is {rows} x {columns}; for {d} feature columns it must be {d} x {d}", table.source);
+        bail!(
+            "{}: the prior is {rows} x {columns}; for {d} feature columns it must be {d} x {d}",
+            table.source
+        );
     }
     Spd::new(Mat::from_fn(d, d, |i, j| table.rows[i * d + j]))
         .with_context(|| format!("{}: this cannot be a prior", table.source))

@@ -1,7 +1,7 @@
 //! Files that mark pairs of rows: `first,second,similar[,weight]`, row numbers from 1.
 
-use crate::args::InputArgs;
-use crate::input::{Records, Table, read_records};
+use crate::input::{ReadOptions, Records, Table, read_records};
+use crate::table;
 use anyhow::{Context as _, Result, bail};
 use mahala::{Pair, Pairs};
 use std::collections::HashMap;
@@ -25,12 +25,11 @@ struct Columns {
 /// Without columns for the row numbers, row i of one table belongs to row i of the other.
 pub(crate) fn read_pairs(
     path: &Path,
-    input: &InputArgs,
     first: &Table,
     second: &Table,
     marks_needed: bool,
 ) -> Result<PairsFile> {
-    let records = read_records(path, &input.options(None))?;
+    let records = with_names(read_records(path, &ReadOptions::default())?);
     let columns = find_columns(&records)?;
     if marks_needed && columns.similar.is_none() {
         bail!(
@@ -90,6 +89,27 @@ pub(crate) fn select_aligned(names: &[String], second: Table) -> Result<Table> {
     Ok(Table { rows, names: names.to_vec(), ..second })
 }
 
+/// The names of each column, in lower case.
+const FIRST: &[&str] = &["first", "left", "a", "i", "row1", "first_row"];
+const SECOND: &[&str] = &["second", "right", "b", "j", "row2", "second_row"];
+const SIMILAR: &[&str] = &["similar", "same", "label", "y", "match"];
+const WEIGHT: &[&str] = &["weight", "w"];
+
+/// Above words such as `same`, a header does not look like one; its names tell.
+fn with_names(mut records: Records) -> Records {
+    let known = [FIRST, SECOND, SIMILAR, WEIGHT].concat();
+    let is_name = |cell: &String| known.contains(&&*cell.to_ascii_lowercase());
+    // `same` alone is both a name and a mark.
+    let marks = |cell: &String| mark(cell).is_ok();
+    let first = records.rows.first().map(|(_, cells)| cells);
+    if records.names.is_none()
+        && first.is_some_and(|cells| cells.iter().all(is_name) && !cells.iter().all(marks))
+    {
+        records.names = Some(records.rows.remove(0).1);
+    }
+    records
+}
+
 fn positions(table: &Table) -> HashMap<u64, usize> {
     table.row_numbers.iter().enumerate().map(|(at, &number)| (number, at)).collect()
 }
@@ -110,18 +130,15 @@ fn find_columns(records: &Records) -> Result<Columns> {
     let width = records.rows.first().map_or(0, |(_, cells)| cells.len());
     let Some(names) = &records.names else {
         if !(2..=4).contains(&width) {
-            bail!("{}: {width} columns; first,second,similar[,weight] are expected", records.source);
+            let width = table::count(width as u64, "column");
+            bail!("{}: {width} without names; first,second,similar[,weight] are expected", records.source);
         }
         let at = |column: usize| (column < width).then_some(column);
         return Ok(Columns { first: at(0), second: at(1), similar: at(2), weight: at(3) });
     };
     let find = |known: &[&str]| names.iter().position(|name| known.contains(&&*name.to_ascii_lowercase()));
-    let columns = Columns {
-        first: find(&["first", "left", "a", "i", "row1", "first_row"]),
-        second: find(&["second", "right", "b", "j", "row2", "second_row"]),
-        similar: find(&["similar", "same", "label", "y", "match"]),
-        weight: find(&["weight", "w"]),
-    };
+    let columns =
+        Columns { first: find(FIRST), second: find(SECOND), similar: find(SIMILAR), weight: find(WEIGHT) };
     if columns.first.is_some() != columns.second.is_some()
         || (columns.first.is_none() && columns.similar.is_none())
     {

@@ -2,7 +2,7 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::spd::{Spd, eigen, mirror_lower};
+use crate::spd::{Spd, eigen, weighted_gram};
 use crate::standardize::ColumnStatistics;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -140,8 +140,7 @@ impl Metric {
     /// An entry outside the range of 64-bit numbers.
     pub fn matrix(&self) -> Result<Mat<f64>> {
         let map = self.map();
-        let mut a = map.transpose() * &map;
-        mirror_lower(&mut a);
+        let a = weighted_gram(map.transpose(), &vec![1.0; self.rank()]);
         if (0..a.ncols()).any(|j| a.col(j).iter().any(|x| !x.is_finite())) {
             return Err(Error::OutOfRange { what: "the matrix A" });
         }

@@ -144,15 +144,16 @@ impl Model {
     /// Writes a model file: beside the target first, then renamed, so that nothing is lost on failure.
     ///
     /// # Errors
-    /// A file that cannot be written.
+    /// A file that cannot be written, or fields that do not fit together and could not be read again.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
+        let (path, bytes) = (path.as_ref(), self.to_bytes());
+        Self::from_bytes(&bytes)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let part = path.with_file_name(name);
         let write = || -> std::io::Result<()> {
             let mut file = std::fs::File::create(&part)?;
-            file.write_all(&self.to_bytes())?;
+            file.write_all(&bytes)?;
             file.sync_all()?;
             std::fs::rename(&part, path)
         };

@@ -5,7 +5,7 @@
 
 use crate::error::Result;
 use crate::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
-use crate::spd::Spd;
+use crate::spd::{Spd, product};
 use faer::{Mat, MatRef};
 
 /// The objective of the basic form.
@@ -39,7 +39,7 @@ pub fn h(a: &Spd, s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<f64> {
 /// `A⁻¹` outside the range of 64-bit numbers.
 pub fn gradient_of_h(a: &Spd, s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Mat<f64>> {
     let inverse = a.inverse()?;
-    Ok(s - inverse.as_mat() * d * inverse.as_mat())
+    Ok(s - product(product(inverse.as_mat(), d).as_ref(), inverse.as_mat()))
 }
 
 /// The objective of the regularised form (eq. regcost).

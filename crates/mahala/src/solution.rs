@@ -7,7 +7,7 @@ use crate::gmml::Diagnostics;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
 use crate::scatter::Scatter;
-use crate::spd::eigen;
+use crate::spd::{eigen, exponent_of, product, times_power_of_two};
 use faer::{ColRef, Mat};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
@@ -30,9 +30,9 @@ impl Solution {
         let log_lambda = geodesic.log_eigenvalues();
         // W·diag(weights)·Wᵀ·x
         let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
-            let mut y = w.transpose() * ColRef::from_slice(x);
-            y.iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
-            (w * y).iter().copied().collect()
+            let mut y = product(w.transpose(), ColRef::from_slice(x).as_mat());
+            y.col_mut(0).iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
+            product(w, y.as_ref()).col(0).iter().copied().collect()
         };
         let condition_s = condition_estimate(s.as_ref(), |x| inverse_times(&|_| 1.0, x));
         let condition_d = condition_estimate(d.as_ref(), |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
@@ -101,9 +101,13 @@ impl Solution {
         let metric = self.metric(t)?;
         let Some((active, d)) = &self.dissimilar else { return metric.reduced(r) };
         let l = metric.components();
-        let varying = Mat::from_fn(l.nrows(), active.len(), |i, j| l[(i, active[j])]);
-        let rotation = eigen((&varying * d * varying.transpose()).as_ref(), "L D Lᵀ")?.vectors;
-        let components = rotation.as_ref().reverse_cols().transpose() * l;
+        // In units near 1, so that the products stay in range; a factor turns no direction.
+        let unit = -exponent_of(l.norm_max());
+        let varying =
+            Mat::from_fn(l.nrows(), active.len(), |i, j| times_power_of_two(l[(i, active[j])], unit));
+        let turned = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
+        let rotation = eigen(turned.as_ref(), "L D Lᵀ")?.vectors;
+        let components = product(rotation.as_ref().reverse_cols().transpose(), l);
         Metric::new(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
 

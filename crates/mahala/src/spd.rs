@@ -235,6 +235,15 @@ pub(crate) fn weighted_gram(v: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     product
 }
 
+/// `A·B`, cut by its size alone: the operator `*` cuts by the number of threads, which changes bits.
+pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut product = Mat::zeros(a.nrows(), b.ncols());
+    // A vector is not worth a second thread.
+    let par = if b.ncols() == 1 { Par::Seq } else { parallelism(a.nrows()) };
+    faer::linalg::matmul::matmul(product.as_mut(), Accum::Replace, a, b, 1.0, par);
+    product
+}
+
 /// Copies the lower triangle onto the upper one.
 pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
     for j in 0..matrix.ncols() {

@@ -1,19 +1,20 @@
 //! `mahala evaluate`: the error of nearest neighbours on held-out rows, method by method.
 
-use crate::args::{InputArgs, LearnArgs, dataset, explain};
+use crate::args::{InputArgs, LearnArgs, at_least, dataset, explain};
 use crate::commands::fit::PairsArg;
-use crate::commands::print;
+use crate::commands::{create_output, print};
 use crate::figure::BarPlot;
 use crate::input::ColumnRef;
 use crate::methods::Method;
-use crate::output::write_atomic;
 use crate::progress::Progress;
-use crate::table;
+use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use mahala::{Dataset, Folds, Gmml, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
@@ -21,10 +22,10 @@ use std::time::Instant;
 /// Options of `mahala evaluate`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala evaluate wine.csv --label class                    40 runs of halves: Euclidean against GMML
-  mahala evaluate wine.csv --label class --pairs sampled    the paper's setting: 40c(c-1) random pairs
-  mahala evaluate vowel.csv --label label --train-rows 1-528 --test-rows 529-990
-  mahala evaluate wine.csv --label class --folds 10 --json")]
+  mahala evaluate wine.csv --label class                    40 runs of halves
+  mahala evaluate wine.csv --label class --pairs sampled    as in the paper
+  mahala evaluate wine.csv --label class --folds 10 --json
+  mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
 pub(crate) struct Evaluate {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
     pub data: PathBuf,
@@ -35,10 +36,10 @@ pub(crate) struct Evaluate {
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Gmml])]
     pub methods: Vec<Method>,
     /// How often to draw halves, each tested against the other
-    #[arg(long, default_value_t = 40, value_name = "N")]
+    #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1))]
     pub runs: usize,
     /// Cross-validate over this many folds instead of halves
-    #[arg(long, value_name = "K", conflicts_with_all = ["train_rows", "test_rows"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
     pub folds: Option<usize>,
     /// Learn on these rows only, such as 1-528,600
     #[arg(long, value_name = "ROWS", requires = "test_rows")]
@@ -74,10 +75,17 @@ struct Split {
 /// Several splits whose errors are counted together.
 type Run = Vec<Split>;
 
+/// How many of the tested rows were put into a wrong class.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    wrong: usize,
+    tested: usize,
+}
+
 struct Outcome {
     method: Method,
-    /// In percent, one a run.
-    errors: Vec<f64>,
+    /// One a run.
+    counts: Vec<Count>,
     /// One a split.
     t: Vec<f64>,
     fit_seconds: f64,
@@ -93,6 +101,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let data = dataset(&table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
+    check_runs(&runs, args.learn.k)?;
     let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
     let outcomes = args
         .methods
@@ -105,7 +114,10 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         })?;
     progress.finish();
     if let Some(path) = &args.svg {
-        write_atomic(path, figure(&table.source, &data, &outcomes).to_svg().as_bytes())?;
+        let mut output = create_output(path, &[&args.data])?;
+        output.write_all(figure(&table.source, &data, &outcomes).to_svg().as_bytes())?;
+        output.commit()?;
+        say(&format!("wrote {}", path.display()));
     }
     let json = to_json(&table.source, &data, &protocol, &outcomes);
     if args.json {
@@ -124,9 +136,6 @@ fn draw_runs(args: &Evaluate, data: &Dataset, row_numbers: &[u64]) -> Result<(Ve
     }
     let folds = args.folds.unwrap_or(2);
     let runs = if args.folds.is_some() { 1 } else { args.runs };
-    if runs == 0 {
-        bail!("--runs is 0; at least 1 is needed");
-    }
     let draw = |run: usize| -> Result<Run> {
         let folds = Folds::new(n, folds, &mut Random::new(args.learn.seed, run as u64))?;
         let split = |fold| {
@@ -137,9 +146,28 @@ fn draw_runs(args: &Evaluate, data: &Dataset, row_numbers: &[u64]) -> Result<(Ve
     };
     let protocol = match args.folds {
         Some(k) => format!("{k}-fold cross-validation"),
-        None => format!("{runs} runs of random halves, each tested against the other"),
+        None => {
+            format!("{} of random halves, each tested against the other", table::count(runs as u64, "run"))
+        }
     };
     Ok(((0..runs).map(draw).collect::<Result<_>>()?, protocol))
+}
+
+/// Refuses more neighbours than rows to learn on; says when rows are both learned on and tested.
+fn check_runs(runs: &[Run], k: usize) -> Result<()> {
+    for split in runs.iter().flatten() {
+        if k > split.train.len() {
+            let rows = table::count(split.train.len() as u64, "row");
+            bail!("-k is {k}, but there are only {rows} to learn on");
+        }
+        let learned: HashSet<&usize> = split.train.iter().collect();
+        let both = split.test.iter().filter(|row| learned.contains(row)).count();
+        if both > 0 {
+            let rows = table::count(both as u64, "row");
+            say(&format!("note: {rows} both learned on and tested: the error comes out too small"));
+        }
+    }
+    Ok(())
 }
 
 fn evaluate(
@@ -157,25 +185,25 @@ fn evaluate(
             result
         })
         .collect::<Result<Vec<_>>>()?;
-    let errors = results.iter().map(|(error, _)| *error).collect();
+    let counts = results.iter().map(|(count, _)| *count).collect();
     let t = results.into_iter().flat_map(|(_, t)| t).collect();
     let (fit_seconds, selection_seconds) = measure(method, gmml, &data.subset(&runs[0][0].train))?;
-    Ok(Outcome { method, errors, t, fit_seconds, selection_seconds })
+    Ok(Outcome { method, counts, t, fit_seconds, selection_seconds })
 }
 
-fn evaluate_run(method: Method, gmml: &Gmml, data: &Dataset, run: &Run) -> Result<(f64, Vec<f64>)> {
-    let (mut wrong, mut tested, mut ts) = (0, 0, Vec::new());
+fn evaluate_run(method: Method, gmml: &Gmml, data: &Dataset, run: &Run) -> Result<(Count, Vec<f64>)> {
+    let (mut count, mut ts) = (Count::default(), Vec::new());
     for split in run {
         let (train, test) = (data.subset(&split.train), data.subset(&split.test));
         let learned = method.learn(gmml, &train)?;
         let transformed = |part: &Dataset| -> Result<Dataset> {
             Ok(Dataset::new(learned.metric.transform(part.rows())?, part.labels().clone())?)
         };
-        wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, gmml.k)?;
-        tested += test.len();
+        count.wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, gmml.k)?;
+        count.tested += test.len();
         ts.extend(learned.t);
     }
-    Ok((100.0 * wrong as f64 / tested as f64, ts))
+    Ok((count, ts))
 }
 
 /// The time of one fit with every choice made, and of making the choices: the least of three.
@@ -197,12 +225,14 @@ fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -
     let results: Vec<Value> = outcomes
         .iter()
         .map(|outcome| {
-            let (error_mean, error_std) = mean_and_std(&outcome.errors);
+            let errors = outcome.errors();
+            let (error_mean, error_std) = mean_and_std(&errors);
+            let Count { wrong, tested } = outcome.total();
             let t_mean = (!outcome.t.is_empty()).then(|| mean_and_std(&outcome.t).0);
             json!({
                 "method": outcome.method.name(), "error_mean": error_mean, "error_std": error_std,
                 "t_mean": t_mean, "fit_seconds": outcome.fit_seconds,
-                "selection_seconds": outcome.selection_seconds, "errors": outcome.errors, "t": outcome.t,
+                "selection_seconds": outcome.selection_seconds, "errors": errors, "t": outcome.t, "wrong": wrong, "tested": tested,
             })
         })
         .collect();
@@ -215,7 +245,7 @@ fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -
 fn figure(source: &str, data: &Dataset, outcomes: &[Outcome]) -> BarPlot {
     let (n, d, c) = (data.len(), data.columns(), data.labels().class_count());
     let bar =
-        |outcome: &Outcome| (outcome.method.name().to_owned(), vec![Some(mean_and_std(&outcome.errors))]);
+        |outcome: &Outcome| (outcome.method.name().to_owned(), vec![Some(mean_and_std(&outcome.errors()))]);
     BarPlot {
         title: "Error of nearest neighbours on held-out rows".into(),
         y_label: "error, %".into(),
@@ -226,21 +256,21 @@ fn figure(source: &str, data: &Dataset, outcomes: &[Outcome]) -> BarPlot {
 
 fn to_text(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -> String {
     let (n, d, c) = (data.len(), data.columns(), data.labels().class_count());
-    format!("{source}: {n} rows, {d} columns, {c} classes\n{protocol}\n\n{}", table_of(outcomes))
+    let columns = table::count(d as u64, "column");
+    format!("{source}: {n} rows, {columns}, {c} classes\n{protocol}\n\n{}", table_of(outcomes))
 }
 
 fn table_of(outcomes: &[Outcome]) -> String {
     let rows: Vec<Vec<String>> = outcomes
         .iter()
         .map(|outcome| {
-            let (mean, std) = mean_and_std(&outcome.errors);
+            let (mean, std) = mean_and_std(&outcome.errors());
             let selecting = outcome.selection_seconds > 0.0 && !outcome.t.is_empty();
             vec![
                 outcome.method.name().to_owned(),
-                if outcome.errors.len() > 1 {
-                    format!("{mean:.2} ± {std:.2}")
-                } else {
-                    format!("{mean:.2}")
+                match outcome.counts[..] {
+                    [Count { wrong, tested }] => format!("{wrong}/{tested} = {mean:.2}"),
+                    _ => format!("{mean:.2} ± {std:.2}"),
                 },
                 if outcome.t.is_empty() {
                     "–".into()
@@ -273,6 +303,19 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let compare = |&method: &Method| evaluate(method, gmml, data, &runs, &progress);
     let outcomes = [Method::Euclidean, Method::Gmml].iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))
+}
+
+impl Outcome {
+    /// In percent, one a run.
+    fn errors(&self) -> Vec<f64> {
+        self.counts.iter().map(|count| 100.0 * count.wrong as f64 / count.tested as f64).collect()
+    }
+
+    /// Over all runs.
+    fn total(&self) -> Count {
+        let add = |a: Count, b: &Count| Count { wrong: a.wrong + b.wrong, tested: a.tested + b.tested };
+        self.counts.iter().fold(Count::default(), add)
+    }
 }
 
 impl FromStr for RowRanges {

@@ -1,6 +1,6 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
-use crate::args::{InputArgs, LearnArgs, dataset, explain, rows};
+use crate::args::{InputArgs, LearnArgs, PriorArg, dataset, explain, rows};
 use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
 use crate::pairs_file::{read_pairs, select_aligned};
@@ -8,10 +8,12 @@ use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
-use mahala::{Gmml, Model, PairRule, best_threshold, squared_pair_distances, threshold_for_labels};
+use mahala::{
+    Criterion, Gmml, Model, PairRule, Selection, best_threshold, squared_pair_distances, threshold_for_labels,
+};
 use serde_json::json;
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Options of `mahala fit`.
@@ -123,7 +125,7 @@ fn fit_labels(args: &Fit, gmml: &Gmml, table: &Table) -> Result<(mahala::Fit, Mo
     Ok((fit, model))
 }
 
-fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &std::path::Path) -> Result<(mahala::Fit, Model)> {
+fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mahala::Fit, Model)> {
     let second_table = match &args.second {
         Some(second) => {
             let second = args.input.read(second, args.label.as_ref())?;
@@ -132,7 +134,13 @@ fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &std::path::Path) -> 
         None => None,
     };
     let second_table = second_table.as_ref().unwrap_or(table);
-    let pairs = read_pairs(path, &args.input, table, second_table, true)?;
+    if !path.exists() && path.as_os_str() != "-" {
+        bail!(
+            "--pairs {}: there is no such file\nhint: all, sampled, or a file that marks pairs",
+            path.display()
+        );
+    }
+    let pairs = read_pairs(path, table, second_table, true)?;
     let (first, second) = (rows(table)?, rows(second_table)?);
     let fit =
         gmml.fit_two_tables(&first, &second, &pairs.pairs).map_err(|error| explain(error, &table.names))?;
@@ -150,41 +158,96 @@ fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &std::path::Path) -> 
 fn report(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) {
     let diagnostics = &fit.diagnostics;
     say(&format!(
-        "learned from {} rows x {} columns: {} similar and {} dissimilar pairs",
-        table::grouped(data.n as u64),
-        data.names.len(),
+        "learned from {} x {}: {} similar and {} dissimilar {}",
+        table::count(data.n as u64, "row"),
+        table::count(data.names.len() as u64, "column"),
         table::grouped(diagnostics.similar.pairs),
-        table::grouped(diagnostics.dissimilar.pairs)
+        table::grouped(diagnostics.dissimilar.pairs),
+        if diagnostics.dissimilar.pairs == 1 { "pair" } else { "pairs" }
     ));
     match &diagnostics.selection {
-        Some(selection) => {
-            let least = selection.curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
-            let on = if selection.criterion == mahala::Criterion::KnnError { "rows" } else { "pairs" };
-            say(&format!(
-                "t = {} chosen on {} {on} by {}-fold cross-validation (error {:.2} %)",
-                fit.t,
-                table::grouped(selection.rows as u64),
-                selection.folds,
-                100.0 * least
-            ));
-        }
+        Some(selection) => say(&choice(selection)),
         None => say(&format!("t = {} as given", fit.t)),
     }
     say(&format!("condition of S {:.1e}, of D {:.1e}", diagnostics.condition_s, diagnostics.condition_d));
-    if let Some(reason) = diagnostics.ridge_reason() {
-        say(&format!("note: {reason}"));
+    notes(args, fit, data, model).iter().for_each(|note| say(&format!("note: {note}")));
+    if !is_stdout(args) {
+        say(&format!("wrote {}", args.output.display()));
     }
+}
+
+/// How t was chosen, and how good it was.
+fn choice(selection: &Selection) -> String {
+    let least = selection.curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let (on, score) = match selection.criterion {
+        Criterion::KnnError => ("row", format!("error {:.2} %", 100.0 * least)),
+        Criterion::PairRanking => ("pair", format!("area under the ROC curve {:.4}", 1.0 - least)),
+    };
+    format!(
+        "t = {} chosen on {} by cross-validation over {} ({score})",
+        selection.t,
+        table::count(selection.rows as u64, on),
+        table::count(selection.folds as u64, "fold")
+    )
+}
+
+fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<String> {
+    let diagnostics = &fit.diagnostics;
+    let mut notes: Vec<String> = diagnostics.ridge_reason().into_iter().collect();
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> =
             diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).take(10).collect();
         let more = diagnostics.constant_columns.len().saturating_sub(names.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        say(&format!("note: constant columns have weight 0: {}{more}", names.join(", ")));
+        let which = match args.pairs {
+            PairsArg::File(_) => "columns that differ in no pair",
+            _ => "constant columns",
+        };
+        notes.push(format!("{which} have weight 0: {}{more}", names.join(", ")));
+    }
+    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion == Criterion::KnnError);
+    if let Some(selection) = labelled {
+        let fewest = selection.rows - selection.rows.div_ceil(args.learn.cv_folds.min(selection.rows));
+        if args.learn.k > fewest {
+            notes.push(format!(
+                "t was chosen with {fewest} voting neighbours, as there are not {}",
+                args.learn.k
+            ));
+        }
     }
     if data.labels.is_some() && model.references.is_none() {
-        say("note: the training rows are not kept in the model; `predict` will want them with --train");
+        let note = "the training rows are not kept in the model; `predict` will want them with --train";
+        notes.push(note.to_owned());
     }
-    say(&format!("wrote {}", args.output.display()));
+    notes
+}
+
+fn is_stdout(args: &Fit) -> bool {
+    args.output.as_os_str() == "-"
+}
+
+/// A model is bytes: not for a terminal, nor for the same stream as JSON.
+fn check_stdout(args: &Fit) -> Result<()> {
+    if is_stdout(args) && args.json {
+        bail!("the model and --json cannot both go to standard output\nhint: -o FILE");
+    }
+    if is_stdout(args) && std::io::stdout().is_terminal() {
+        bail!("a model is not text, and standard output is a terminal\nhint: -o FILE");
+    }
+    Ok(())
+}
+
+/// Every file that is read.
+fn inputs(args: &Fit) -> Vec<&Path> {
+    let mut inputs: Vec<&Path> = vec![&args.data];
+    inputs.extend(args.second.as_deref());
+    if let PairsArg::File(path) = &args.pairs {
+        inputs.push(path);
+    }
+    if let PriorArg::File(path) = &args.learn.prior {
+        inputs.push(path);
+    }
+    inputs
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
 fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> Result<String> {
     let mut lines = vec![
         ("file", args.model.display().to_string()),
-        ("maps", format!("{} columns to {} coordinates", model.metric.columns(), model.metric.rank())),
+        ("maps", maps(model)),
         ("t", show(&model.params["t_used"])),
         ("pairs", pairs(model)),
         ("regularisation", regularisation(&model.params)),
@@ -58,12 +58,17 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     }
     lines.push(("rows kept", rows.map_or("none".into(), |n| table::grouped(n as u64))));
     if let Some(threshold) = model.threshold {
-        lines.push(("same if within", format!("{threshold:.4}")));
+        lines.push(("same if within", table::rounded(threshold)));
     }
     let mut text: String = lines.iter().map(|(key, value)| format!("{key:>15}  {value}\n")).collect();
     text.push_str(&spectrum(model));
     text.push_str(&weights(model)?);
     Ok(text)
+}
+
+fn maps(model: &Model) -> String {
+    let count = |number: usize, noun| table::count(number as u64, noun);
+    format!("{} to {}", count(model.metric.columns(), "column"), count(model.metric.rank(), "coordinate"))
 }
 
 fn pairs(model: &Model) -> String {
@@ -108,7 +113,7 @@ fn weights(model: &Model) -> Result<String> {
     let most = order.first().map_or(1.0, |&j| a[(j, j)].max(f64::MIN_POSITIVE));
     let mut text = String::from("\nweight of one unit of each column (diagonal of A, relative):\n");
     for &j in order.iter().take(10) {
-        let name = model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
+        let name = shortened(model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1)));
         let share = a[(j, j)] / most;
         let bar = "▇".repeat((30.0 * share.sqrt()).round() as usize);
         text.push_str(&format!("{name:>30}  {share:9.2e}  {bar}\n"));
@@ -117,6 +122,15 @@ fn weights(model: &Model) -> Result<String> {
         text.push_str(&format!("{:>30}\n", format!("and {} more", order.len() - 10)));
     }
     Ok(text)
+}
+
+/// At most as wide as its column.
+fn shortened(name: String) -> String {
+    const WIDEST: usize = 30;
+    if name.chars().count() <= WIDEST {
+        return name;
+    }
+    name.chars().take(WIDEST - 1).chain(['…']).collect()
 }
 
 fn show(value: &Value) -> String {

@@ -1,22 +1,24 @@
 //! `mahala pairs`: distances of pairs, and whether they are the same or different.
 
 use crate::args::{InputArgs, rows};
-use crate::commands::load_model;
-use crate::output::AtomicFile;
+use crate::commands::{create_output, load_model};
 use crate::pairs_file::{PairsFile, read_pairs};
-use crate::{commands, say};
+use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{area_under_curve, squared_pair_distances};
 use serde_json::json;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Options of `mahala pairs`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala pairs m.safetensors rows.csv --pairs candidates.csv           first,second by row number
-  mahala pairs m.safetensors left.csv --second right.csv --pairs candidates.csv
-  mahala pairs m.safetensors rows.csv --pairs marked.csv --json        marked pairs: also the accuracy")]
+  mahala pairs m.safetensors rows.csv --pairs candidates.csv
+      where candidates.csv has row numbers: first,second
+  mahala pairs m.safetensors left.csv --second right.csv --pairs pairs.csv
+  mahala pairs m.safetensors rows.csv --pairs marked.csv --json
+      where marked.csv has first,second,similar: also says the accuracy")]
 pub(crate) struct PairsCommand {
     /// The model
     pub model: PathBuf,
@@ -32,9 +34,9 @@ pub(crate) struct PairsCommand {
     #[arg(long, value_name = "DISTANCE")]
     pub threshold: Option<f64>,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
-    /// Print a summary as JSON instead of the pairs
+    /// Write a summary as JSON instead of the pairs
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -49,41 +51,40 @@ struct Summary {
 /// Measures, decides, writes `first,second,distance,decision`.
 pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
-    let mut output = if args.json { None } else { Some(AtomicFile::create(&args.output)?) };
+    let second = args.second.as_deref().unwrap_or(&args.data);
+    let mut output = create_output(&args.output, &[&args.model, &args.data, second, &args.pairs])?;
     let first = args.input.read_for(&model, &args.data, None)?;
     let second = match &args.second {
         Some(path) => args.input.read_for(&model, path, None)?,
         None => first.clone(),
     };
-    let file = read_pairs(&args.pairs, &args.input, &first, &second, false)?;
+    let file = read_pairs(&args.pairs, &first, &second, false)?;
     let threshold = args.threshold.or(model.threshold).context(
         "the model has no threshold\nhint: --threshold DISTANCE, or fit again with pairs or labels",
     )?;
     let squared = squared_pair_distances(&model.metric, &rows(&first)?, &rows(&second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let summary = file.marked.then(|| summarise(&distances, &file, threshold));
-    if let Some(output) = &mut output {
-        let mut writer = csv::Writer::from_writer(output);
-        writer.write_record(["first", "second", "distance", "decision"])?;
-        for (pair, distance) in file.pairs.as_slice().iter().zip(&distances) {
-            let decision = if *distance <= threshold { "same" } else { "different" };
-            let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
-            writer.write_record([&a.to_string(), &b.to_string(), &distance.to_string(), decision])?;
-        }
-        writer.flush()?;
-    }
-    if let Some(output) = output {
-        output.commit()?;
-    }
-    let same = distances.iter().filter(|&&distance| distance <= threshold).count();
     if args.json {
         let (accuracy, auc) = (summary.as_ref().map(|s| s.accuracy), summary.as_ref().map(|s| s.auc));
+        let same = distances.iter().filter(|&&distance| distance <= threshold).count();
         let json = json!({
             "pairs": distances.len(), "same": same, "threshold": threshold, "accuracy": accuracy, "auc": auc,
             "distances": distances,
         });
-        return commands::print(&format!("{json:#}\n"));
+        writeln!(output, "{json:#}")?;
+        return output.commit();
     }
+    let mut writer = csv::Writer::from_writer(&mut output);
+    writer.write_record(["first", "second", "distance", "decision"])?;
+    for (pair, distance) in file.pairs.as_slice().iter().zip(&distances) {
+        let decision = if *distance <= threshold { "same" } else { "different" };
+        let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
+        writer.write_record([&a.to_string(), &b.to_string(), &table::exact(*distance), decision])?;
+    }
+    writer.flush()?;
+    drop(writer);
+    output.commit()?;
     if let Some(Summary { accuracy, auc }) = summary {
         say(&format!("{:.2} % decided right, area under the ROC curve {auc:.4}", 100.0 * accuracy));
     }

@@ -2,16 +2,16 @@
 
 use crate::args::{InputArgs, LearnArgs, dataset, explain};
 use crate::commands::fit::PairsArg;
-use crate::commands::print;
+use crate::commands::{create_output, print};
 use crate::figure::{LinePlot, LineSeries, Mark};
 use crate::input::ColumnRef;
-use crate::output::write_atomic;
 use crate::progress::Progress;
 use crate::say;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
 use serde_json::json;
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Options of `mahala tune`.
@@ -61,7 +61,9 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let curve = curve(&gmml, &data, args.steps).map_err(|error| explain(error, &table.names))?;
     if let Some(path) = &args.svg {
-        write_atomic(path, figure(&curve, &table.source).to_svg().as_bytes())?;
+        let mut output = create_output(path, &[&args.data])?;
+        output.write_all(figure(&curve, &table.source).to_svg().as_bytes())?;
+        output.commit()?;
         say(&format!("wrote {}", path.display()));
     }
     if args.json {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -31,6 +32,11 @@ impl Source {
     /// Opens a file, or standard input for `-`; gzip is undone whatever the name says.
     pub(super) fn open(path: &Path) -> Result<Self, InputError> {
         if path.as_os_str() == "-" {
+            static TAKEN: AtomicBool = AtomicBool::new(false);
+            if TAKEN.swap(true, Ordering::Relaxed) {
+                return Err(InputError::new("standard input", "it can be read only once")
+                    .hint("give - for one table, and names of files for the others"));
+            }
             return Self::start("standard input".to_owned(), Box::new(io::stdin().lock()), None);
         }
         let name = path.display().to_string();
