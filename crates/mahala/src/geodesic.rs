@@ -100,7 +100,7 @@ pub fn logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
     Ok(logs.iter().map(|&l| exp_minus_one_minus(l)).sum())
 }
 
-/// The symmetrised LogDet divergence (eq. 7).
+/// The symmetrised LogDet divergence (eq. 14).
 ///
 /// # Formula
 /// ```text

@@ -25,11 +25,11 @@
 //! | [`Rows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
 //! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
 //! | [`Moments`] | | per class count, mean, scatter: update, merge, subtract |
-//! | [`Scatter`] | eq. 3 | `S` and `D`, from pairs or moments |
+//! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
 //! | [`Spd`] | | a positive definite matrix, by construction |
 //! | [`Geodesic`] | ♯_t, δ_R | the path, factorised once, any t |
 //! | [`Gmml`] | Algorithm 1 | parameters → [`Fit`]: metric and diagnostics |
-//! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 4, 6, 9 | what is minimised |
+//! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 8, 12, 13, 17 | what is minimised |
 //! | [`Metric`] | d_A | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |

@@ -8,7 +8,7 @@ use crate::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
 use crate::spd::{Spd, product};
 use faer::{Mat, MatRef};
 
-/// The objective of the basic form.
+/// The objective of the basic form (eq. 8).
 ///
 /// # Formula
 /// ```text
@@ -28,7 +28,7 @@ pub fn h(a: &Spd, s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<f64> {
     Ok(trace_of_product(a.as_mat(), s) + trace_of_product(a.inverse()?.as_mat(), d))
 }
 
-/// The gradient of [`h`]; 0 at the solution, which is eq. 6: `ASA = D`.
+/// The gradient of [`h`]; 0 at the solution, which is eq. 12: `ASA = D`.
 ///
 /// # Formula
 /// ```text
@@ -42,7 +42,7 @@ pub fn gradient_of_h(a: &Spd, s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<
     Ok(s - product(product(inverse.as_mat(), d).as_ref(), inverse.as_mat()))
 }
 
-/// The objective of the regularised form (eq. regcost).
+/// The objective of the regularised form (eq. 13).
 ///
 /// # Formula
 /// ```text
@@ -61,7 +61,7 @@ pub fn regularized_objective(
     Ok(lambda * symmetrized_logdet_divergence(a, prior)? + h(a, s, d)?)
 }
 
-/// The objective of the weighted form (eq. 9), minimised by `S⁻¹ ♯_t D`.
+/// The objective of the weighted form (eq. 17), minimised by `S⁻¹ ♯_t D`.
 ///
 /// # Formula
 /// ```text

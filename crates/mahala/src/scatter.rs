@@ -1,4 +1,4 @@
-//! `S` and `D` (eq. 3): the sums of outer products over similar and over dissimilar pairs.
+//! `S` and `D` (eq. 7): the sums of outer products over similar and over dissimilar pairs.
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
