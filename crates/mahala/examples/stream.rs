@@ -20,7 +20,7 @@ fn main() -> mahala::Result<()> {
 /// A thousand rows of noise; the class shifts the third column.
 fn sums_of_part(part: u64) -> mahala::Result<Moments> {
     let mut random = Random::new(3, part);
-    let labels: Vec<i64> = (0..1000).map(|_| random.below(2) as i64).collect();
+    let labels: Vec<i64> = (0..1000).map(|_| i64::from(random.below(2) == 1)).collect();
     let rows: Vec<f64> = labels
         .iter()
         .flat_map(|&y| [random.uniform(), random.uniform(), random.uniform() + y as f64])

@@ -190,8 +190,8 @@ impl Labels {
     pub fn from_parts(names: Vec<String>, codes: Vec<u32>) -> Result<Self> {
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
-            let value = format!("'{}' twice", twice[0]);
+        if let Some([name, ..]) = sorted.windows(2).find(|two| two[0] == two[1]) {
+            let value = format!("'{name}' twice");
             return Err(Error::Parameter { name: "class name", value, allowed: "there only once" });
         }
         match codes.iter().find(|&&code| code as usize >= names.len()) {

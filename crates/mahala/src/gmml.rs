@@ -12,6 +12,7 @@
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
+use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::moments::{ClassMoments, Moments};
 use crate::pairs::{Pairs, pair_budget};
@@ -222,7 +223,7 @@ impl Gmml {
             let allowed = "a fixed t without standardisation when only moments are given";
             return Err(Error::Parameter { name: "t", value, allowed });
         }
-        let solution = self.solve(&on_paper_scale(Scatter::all_pairs(moments)?, moments))?;
+        let solution = self.solve_owned(scatter_of(moments)?, Spare::default())?;
         let mean = (0..moments.columns()).map(|j| moments.mean_of_column(j)).collect();
         self.finish(solution, None, mean)
     }
@@ -232,9 +233,15 @@ impl Gmml {
     /// # Errors
     /// No column that varies, columns too far apart in scale, or a prior that does not fit.
     pub fn solve(&self, scatter: &Scatter) -> Result<Solution> {
-        let prepared = prepare(scatter, self.regularization, &self.prior)?;
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), prepared.d.as_ref())?;
-        Ok(Solution::new(scatter, prepared, &geodesic, self.rank.is_some()))
+        self.solve_owned(scatter.clone(), Spare::default())
+    }
+
+    fn solve_owned(&self, scatter: Scatter, mut spare: Spare) -> Result<Solution> {
+        let prepared = prepare(&scatter, self.regularization, &self.prior, &mut spare)?;
+        let (columns, counts) = (scatter.columns(), [scatter.similar(), scatter.dissimilar()]);
+        scatter.into_matrices().into_iter().for_each(|matrix| spare.give(matrix));
+        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), prepared.d.as_ref(), &mut spare)?;
+        Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut spare))
     }
 
     /// The solution for labelled rows and their mean; `stream` tells apart the draws of pairs within
@@ -243,9 +250,10 @@ impl Gmml {
         let statistics = || ColumnStatistics::of(data.rows());
         match self.pairs {
             PairRule::All => {
-                let moments = Moments::of(data)?;
-                let mean = (0..data.columns()).map(|j| moments.mean_of_column(j)).collect();
-                Ok((self.solve_moments(&moments, self.standardize.then(|| statistics().scale))?, mean))
+                let (scatter, mean) = Scatter::all_pairs_of(data)?;
+                let classes = data.labels().class_sizes().iter().filter(|&&size| size > 0).count();
+                let scatter = on_paper_scale(scatter, classes, data.len() as f64);
+                Ok((self.solve_scaled(scatter, self.standardize.then(|| statistics().scale))?, mean))
             }
             PairRule::Sampled => {
                 check_classes(data)?;
@@ -259,12 +267,12 @@ impl Gmml {
 
     /// The solution for moments of labelled rows, and the scale to divide their columns by.
     pub(crate) fn solve_moments(&self, moments: &Moments, scale: Option<Vec<f64>>) -> Result<Solution> {
-        self.solve_scaled(on_paper_scale(Scatter::all_pairs(moments)?, moments), scale)
+        self.solve_scaled(scatter_of(moments)?, scale)
     }
 
     fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
-        let Some(scale) = scale else { return self.solve(&scatter) };
-        let solution = self.solve(&scatter.standardized(&scale))?;
+        let Some(scale) = scale else { return self.solve_owned(scatter, Spare::default()) };
+        let solution = self.solve_owned(scatter.standardized(&scale), Spare::default())?;
         Ok(solution.with_scale(scale))
     }
 
@@ -315,10 +323,15 @@ impl Gmml {
 
 /// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
 /// means the same for both. Without λ the factor changes no neighbour.
-fn on_paper_scale(scatter: Scatter, moments: &Moments) -> Scatter {
-    let present = moments.classes().iter().filter(|class| class.rows() > 0).count();
-    let weight: f64 = moments.classes().iter().map(ClassMoments::weight).sum();
-    scatter.scaled(2.0 * pair_budget(present) as f64 / (weight * weight))
+fn on_paper_scale(scatter: Scatter, classes: usize, weight: f64) -> Scatter {
+    scatter.scaled(2.0 * pair_budget(classes) as f64 / (weight * weight))
+}
+
+/// The scatter of all pairs from moments, on the paper's scale.
+fn scatter_of(moments: &Moments) -> Result<Scatter> {
+    let classes = moments.classes().iter().filter(|class| class.rows() > 0).count();
+    let weight = moments.classes().iter().map(ClassMoments::weight).sum();
+    Ok(on_paper_scale(Scatter::all_pairs(moments)?, classes, weight))
 }
 
 /// Labelled rows must hold a similar and a dissimilar pair.

@@ -10,7 +10,7 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
-pub(crate) const BLOCK: usize = 256;
+pub(crate) const BLOCK: usize = 512;
 
 /// `target += blockᵀ·block`, lower triangle only.
 pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
@@ -79,20 +79,20 @@ fn unit_of(peak: f64) -> i32 {
 /// The largest absolute value of each column; NaN where a cell is not finite.
 pub(crate) fn column_peaks(rows: MatRef<'_, f64>) -> Vec<f64> {
     let mut peaks = vec![0.0f64; rows.ncols()];
-    // x − x is 0 for a finite number only; sums need no branch.
+    // x·0 is 0 for a finite number only; sums need no branch.
     let mut checks = vec![0.0f64; rows.ncols()];
     if let Some(rows) = rows.try_as_row_major() {
         for i in 0..rows.nrows() {
             for ((peak, check), x) in peaks.iter_mut().zip(&mut checks).zip(rows.row(i).as_slice()) {
                 *peak = if x.abs() > *peak { x.abs() } else { *peak };
-                *check += x - x;
+                *check += x * 0.0;
             }
         }
     } else {
         for (j, (peak, check)) in peaks.iter_mut().zip(&mut checks).enumerate() {
             for x in rows.col(j).iter() {
                 *peak = if x.abs() > *peak { x.abs() } else { *peak };
-                *check += x - x;
+                *check += x * 0.0;
             }
         }
     }
@@ -189,6 +189,11 @@ impl Block {
                 mean
             })
             .collect()
+    }
+
+    /// Empties the block.
+    pub(crate) fn clear(&mut self) {
+        self.used = 0;
     }
 
     /// Adds one more row behind the others.

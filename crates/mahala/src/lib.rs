@@ -27,10 +27,10 @@
 //! | [`Moments`] | | per class count, mean, scatter: update, merge, subtract |
 //! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
 //! | [`Spd`] | | a positive definite matrix, by construction |
-//! | [`Geodesic`] | ♯_t, δ_R | the path, factorised once, any t |
+//! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |
 //! | [`Gmml`] | Algorithm 1 | parameters → [`Fit`]: metric and diagnostics |
 //! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 8, 12, 13, 17 | what is minimised |
-//! | [`Metric`] | d_A | `L` with `A = LᵀL`: distance, transform, rank |
+//! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
 //! | [`Model`] | | the model file |
@@ -57,6 +57,7 @@
 //! input and seed give the same bits, whatever the number of threads. Every error names what was wrong, the
 //! value seen, the value allowed and the remedy.
 
+mod all_pairs;
 mod dataset;
 mod describe;
 mod error;
@@ -64,6 +65,7 @@ mod geodesic;
 mod gmml;
 mod gram;
 mod knn;
+mod memory;
 mod metric;
 mod model;
 mod moments;

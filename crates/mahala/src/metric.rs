@@ -2,7 +2,8 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::spd::{Spd, eigen, weighted_gram};
+use crate::memory::Spare;
+use crate::spd::{Spd, check_finite, eigen, weighted_gram};
 use crate::standardize::ColumnStatistics;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -44,7 +45,7 @@ impl Metric {
         if components.nrows() == 0 || d == 0 {
             return Err(Error::Empty { what: "the matrix of components" });
         }
-        Rows::from_mat(components.as_ref())?;
+        check_finite(components.as_ref())?;
         for (what, list) in [("means", Some(&mean)), ("scales", scale.as_ref())] {
             let Some(list) = list else { continue };
             if list.len() != d {
@@ -73,7 +74,7 @@ impl Metric {
     /// No convergence.
     pub fn from_matrix(a: &Spd) -> Result<Self> {
         let d = a.dimension();
-        let e = eigen(a.as_mat(), "A")?;
+        let e = eigen(a.as_mat(), "A", &mut Spare::default())?;
         let components =
             Mat::from_fn(d, d, |i, j| e.values[d - 1 - i].max(0.0).sqrt() * e.vectors[(j, d - 1 - i)]);
         Self::new(components, vec![0.0; d], None)
@@ -91,7 +92,7 @@ impl Metric {
         let mean = ColumnStatistics::of(rows).mean;
         let d = rows.columns();
         let centred = Mat::from_fn(rows.len(), d, |i, j| rows.row(i)[j] - mean[j]);
-        let e = eigen((centred.transpose() * &centred).as_ref(), "the covariance")?;
+        let e = eigen((centred.transpose() * &centred).as_ref(), "the covariance", &mut Spare::default())?;
         Self::new(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
     }
 

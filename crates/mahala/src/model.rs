@@ -9,7 +9,7 @@
 //! | `references` | [n, k] f64, optional | transformed training rows, to vote in predictions |
 //! | `reference_classes` | [n] u32, optional | their classes |
 //!
-//! The metadata are strings, lists as JSON: format, format_version, n_features, feature_names, classes,
+//! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
 //! threshold, params, diagnostics, and the sha256 of all the rest. Keys are sorted: the same model gives
 //! the same bytes.
 

@@ -51,6 +51,13 @@ impl ClassMoments {
         Self { name: name.to_owned(), rows: 0, weight: 0.0, mean, scatter }
     }
 
+    /// Forgets all rows, keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        (self.rows, self.weight) = (0, 0.0);
+        self.mean.fill(0.0);
+        self.scatter.fill(0.0);
+    }
+
     /// The class's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -82,7 +89,7 @@ impl ClassMoments {
     /// ```text
     /// M ← M_a + M_b + (w_a w_b / (w_a + w_b)) (m_b − m_a)(m_b − m_a)ᵀ
     /// ```
-    fn absorb(&mut self, block: &mut Block, weights: Option<&[f64]>, par: Par) {
+    pub(crate) fn absorb(&mut self, block: &mut Block, weights: Option<&[f64]>, par: Par) {
         let rows = block.rows().nrows();
         let weight = weights.map_or(rows as f64, |w| w.iter().sum());
         self.rows += rows as u64;
@@ -369,7 +376,8 @@ impl ClassMoments {
     }
 }
 
-fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
+/// The rows of each class.
+pub(crate) fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
     labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
     members

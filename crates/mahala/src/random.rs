@@ -22,9 +22,12 @@ impl Random {
         Self(generator)
     }
 
-    /// A uniform integer in `0..bound`; `bound` must not be 0.
+    /// A uniform integer in `0..bound`.
     ///
     /// Lemire's multiplication with rejection, so that no value is favoured.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         assert!(bound > 0, "below(0) has no value to return");
         let bound = bound as u64;

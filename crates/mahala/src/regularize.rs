@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::geodesic::descending;
+use crate::memory::Spare;
 use crate::scatter::Scatter;
-use crate::spd::{Spd, cholesky, times_power_of_two};
+use crate::spd::{Spd, check_finite, cholesky, times_power_of_two};
 use faer::{Mat, MatRef};
 
 /// How `S` and `D` are regularised.
@@ -39,7 +40,9 @@ pub(crate) struct Prepared {
     pub(crate) active: Vec<usize>,
     /// Rows are measured in 2^exponent.
     pub(crate) exponent: i32,
-    pub(crate) s: Mat<f64>,
+    /// The 1-norms of `S` and `D`.
+    pub(crate) norm_s: f64,
+    pub(crate) norm_d: f64,
     pub(crate) d: Mat<f64>,
     /// `S = LLᵀ`
     pub(crate) l: Mat<f64>,
@@ -66,13 +69,18 @@ impl Regularization {
 }
 
 /// Brings the sums to a common unit, regularises them, and factorises `S`.
-pub(crate) fn prepare(scatter: &Scatter, regularization: Regularization, prior: &Prior) -> Result<Prepared> {
+pub(crate) fn prepare(
+    scatter: &Scatter,
+    regularization: Regularization,
+    prior: &Prior,
+    spare: &mut Spare,
+) -> Result<Prepared> {
     regularization.check()?;
     let active = active_columns(scatter, regularization, prior)?;
     let exponent = common_exponent(scatter, &active)?;
-    let active = graded(scatter, active);
-    let mut s = submatrix(scatter.s(), scatter.units(), &active, exponent);
-    let mut d = submatrix(scatter.d(), scatter.units(), &active, exponent);
+    let active = graded(scatter, &active);
+    let mut s = submatrix(scatter.s(), scatter.units(), &active, exponent, spare);
+    let mut d = submatrix(scatter.d(), scatter.units(), &active, exponent, spare);
     let (w_s, w_d) = (scatter.similar().weight, scatter.dissimilar().weight);
     // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
     let base: Vec<f64> = (0..active.len()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect();
@@ -88,13 +96,14 @@ pub(crate) fn prepare(scatter: &Scatter, regularization: Regularization, prior: 
             shrink_to_diagonal(&mut d, rho);
         }
     }
-    for matrix in [&s, &d] {
-        if (0..matrix.ncols()).any(|j| matrix.col(j).iter().any(|x| !x.is_finite())) {
-            return Err(Error::OutOfRange { what: "S or D" });
-        }
-    }
-    let (l, ridge) = factorise(&mut s, &base)?;
-    Ok(Prepared { active, exponent, s, d, l, ridge })
+    let (l, ridge) = {
+        let finite = check_finite(s.as_ref()).and(check_finite(d.as_ref()));
+        finite.map_err(|_| Error::OutOfRange { what: "S or D" })?;
+        factorise(&mut s, &base, spare)?
+    };
+    let (norm_s, norm_d) = (one_norm(s.as_ref()), one_norm(d.as_ref()));
+    spare.give(s);
+    Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge })
 }
 
 /// The columns that vary; all of them where the prior decides on the others.
@@ -131,7 +140,7 @@ fn common_exponent(scatter: &Scatter, active: &[usize]) -> Result<i32> {
 }
 
 /// The columns in the order that keeps the digits of small eigenvalues (see `geodesic::graded_order`).
-fn graded(scatter: &Scatter, active: Vec<usize>) -> Vec<usize> {
+fn graded(scatter: &Scatter, active: &[usize]) -> Vec<usize> {
     let size = |j: usize| {
         let product = scatter.s()[(j, j)].max(0.0).sqrt() * scatter.d()[(j, j)].max(0.0).sqrt();
         // In logarithms, for the unit of a column may be far beyond the range of its square.
@@ -141,9 +150,15 @@ fn graded(scatter: &Scatter, active: Vec<usize>) -> Vec<usize> {
     descending(&sizes).into_iter().map(|j| active[j]).collect()
 }
 
-fn submatrix(matrix: MatRef<'_, f64>, units: &[i32], active: &[usize], exponent: i32) -> Mat<f64> {
+fn submatrix(
+    matrix: MatRef<'_, f64>,
+    units: &[i32],
+    active: &[usize],
+    exponent: i32,
+    spare: &mut Spare,
+) -> Mat<f64> {
     let plain = exponent == 0 && units.iter().all(|&unit| unit == 0);
-    let mut part = Mat::zeros(active.len(), active.len());
+    let mut part = spare.take(active.len());
     for (to, &j) in active.iter().enumerate() {
         let column = matrix.col(j);
         for (entry, &i) in part.as_mut().col_mut(to).iter_mut().zip(active) {
@@ -225,10 +240,10 @@ fn shrink_to_diagonal(matrix: &mut Mat<f64>, rho: f64) {
 }
 
 /// The Cholesky factor of `S`, after the smallest ridge that makes it safely positive definite.
-fn factorise(s: &mut Mat<f64>, base: &[f64]) -> Result<(Mat<f64>, f64)> {
+fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f64>, f64)> {
     let mut ridge = 0.0;
     loop {
-        let factor = cholesky(s.as_ref(), "S");
+        let factor = cholesky(s.as_ref(), "S", spare);
         if let Ok(l) = factor
             && (0..base.len()).all(|j| l[(j, j)] * l[(j, j)] >= SINGULAR * base[j])
         {
@@ -243,14 +258,18 @@ fn factorise(s: &mut Mat<f64>, base: &[f64]) -> Result<(Mat<f64>, f64)> {
     }
 }
 
-/// An estimate of the condition number in the 1-norm from a symmetric matrix and a way to apply its
-/// inverse (Hager 1984): a lower bound that is rarely off by more than a factor of 3, in `O(d²)`.
-pub(crate) fn condition_estimate(matrix: MatRef<'_, f64>, inverse_times: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
-    let n = matrix.nrows();
-    let norm = (0..n).map(|j| matrix.col(j).iter().map(|x| x.abs()).sum::<f64>()).fold(0.0, f64::max);
+/// The largest sum of absolute values of a column.
+fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
+    let of_column = |j: usize| matrix.col(j).iter().map(|x| x.abs()).sum::<f64>();
+    (0..matrix.ncols()).map(of_column).fold(0.0, f64::max)
+}
+
+/// An estimate of the condition number in the 1-norm from the norm of a symmetric matrix and a way to
+/// apply its inverse (Hager 1984): a lower bound that is rarely off by more than a factor of 3, in `O(d²)`.
+pub(crate) fn condition_estimate(norm: f64, n: usize, inverse_times: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
     let mut x = vec![1.0 / n as f64; n];
     let mut estimate = 0.0;
-    for _ in 0..3 {
+    for _ in 0..2 {
         let y = inverse_times(&x);
         let size: f64 = y.iter().map(|v| v.abs()).sum();
         if size <= estimate {
@@ -273,18 +292,19 @@ mod tests {
     fn the_condition_estimate_of_a_diagonal_matrix_is_exact() {
         let entries = [1.0, 1e-6, 10.0];
         let matrix = Mat::from_fn(3, 3, |i, j| if i == j { entries[i] } else { 0.0 });
-        let estimate =
-            condition_estimate(matrix.as_ref(), |x| x.iter().zip(entries).map(|(x, e)| x / e).collect());
+        let estimate = condition_estimate(one_norm(matrix.as_ref()), 3, |x| {
+            x.iter().zip(entries).map(|(x, e)| x / e).collect()
+        });
         assert!((estimate - 1e7).abs() < 1e-6, "{estimate}");
     }
 
     #[test]
     fn a_singular_s_gets_the_smallest_ridge_and_a_regular_one_gets_none() {
         let mut singular = Mat::from_fn(2, 2, |_, _| 4.0);
-        let (l, ridge) = factorise(&mut singular, &[4.0, 4.0]).unwrap();
+        let (l, ridge) = factorise(&mut singular, &[4.0, 4.0], &mut Spare::default()).unwrap();
         assert_eq!(ridge, 2e-10);
         assert!((l[(1, 1)] * l[(1, 1)] / 4.0 - 4e-10).abs() < 1e-13);
         let mut regular = Mat::from_fn(2, 2, |i, j| if i == j { 4.0 } else { 1.0 });
-        assert_eq!(factorise(&mut regular, &[4.0, 4.0]).unwrap().1, 0.0);
+        assert_eq!(factorise(&mut regular, &[4.0, 4.0], &mut Spare::default()).unwrap().1, 0.0);
     }
 }

@@ -3,7 +3,6 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
-use crate::moments::Moments;
 use crate::pairs::{Pair, Pairs};
 use crate::spd::{mirror_lower, parallelism, times_power_of_two};
 use faer::{Mat, MatRef};
@@ -44,50 +43,6 @@ pub struct PairCount {
 }
 
 impl Scatter {
-    /// All pairs at once, in `O(c·d²)` from the moments.
-    ///
-    /// # Formula
-    /// ```text
-    /// S = Σ_c w_c M_c,     D = w Σ_c w_c (m_c − m)(m_c − m)ᵀ + Σ_c (w − w_c) M_c
-    /// ```
-    ///
-    /// # Errors
-    /// One class only, or no class with two rows.
-    pub fn all_pairs(moments: &Moments) -> Result<Self> {
-        let classes: Vec<_> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
-        if classes.len() < 2 {
-            let class = classes.first().map_or("", |class| class.name()).to_owned();
-            return Err(Error::OneClass { class, rows: moments.rows() as usize });
-        }
-        if classes.iter().all(|class| class.rows() < 2) {
-            let reason = format!("each of the {} classes has one row", classes.len());
-            return Err(Error::NoSimilarPair { reason });
-        }
-        let n = moments.columns();
-        let w: f64 = classes.iter().map(|class| class.weight()).sum();
-        let m: Vec<f64> = (0..n)
-            .map(|j| {
-                let pivot = classes[0].mean()[j];
-                pivot + classes.iter().map(|c| c.weight() * (c.mean()[j] - pivot)).sum::<f64>() / w
-            })
-            .collect();
-        let (mut s, mut d) = (Mat::zeros(n, n), Mat::zeros(n, n));
-        for class in &classes {
-            let (w_c, scatter) = (class.weight(), class.scatter());
-            let step: Vec<f64> = class.mean().iter().zip(&m).map(|(m_c, m)| m_c - m).collect();
-            for j in 0..n {
-                let (scatter, step_j) = (scatter.col(j).subrows(j, n - j), w * w_c * step[j]);
-                let s = s.as_mut().col_mut(j).subrows_mut(j, n - j);
-                s.iter_mut().zip(scatter.iter()).for_each(|(s, m)| *s += w_c * m);
-                let d = d.as_mut().col_mut(j).subrows_mut(j, n - j);
-                let terms = scatter.iter().zip(&step[j..]);
-                d.iter_mut().zip(terms).for_each(|(d, (m, step))| *d += (w - w_c) * m + step_j * step);
-            }
-        }
-        let (similar, dissimilar) = count_all_pairs(moments);
-        Self::assemble(s, d, moments.units().to_vec(), similar, dissimilar)
-    }
-
     /// The pairs of a list, within one table.
     ///
     /// # Errors
@@ -136,7 +91,12 @@ impl Scatter {
         Self::between(differences, &origin, &Pairs::new(pairs.collect(), n, 1)?)
     }
 
-    /// `S`, symmetric, in units (see [`Moments::units`]).
+    /// The matrices alone.
+    pub(crate) fn into_matrices(self) -> [Mat<f64>; 2] {
+        [self.s, self.d]
+    }
+
+    /// `S`, symmetric, in units (see [`crate::Moments::units`]).
     pub fn s(&self) -> MatRef<'_, f64> {
         self.s.as_ref()
     }
@@ -194,7 +154,7 @@ impl Scatter {
         self
     }
 
-    fn assemble(
+    pub(crate) fn assemble(
         mut s: Mat<f64>,
         mut d: Mat<f64>,
         units: Vec<i32>,
@@ -213,25 +173,6 @@ impl Scatter {
         mirror_lower(&mut d);
         Ok(Self { s, d, units, similar, dissimilar })
     }
-}
-
-/// The numbers of similar and dissimilar pairs among all; no overflow up to 6·10⁹ rows.
-fn count_all_pairs(moments: &Moments) -> (PairCount, PairCount) {
-    let pairs_of = |n: u64| u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
-    let within: u128 = moments.classes().iter().map(|class| pairs_of(class.rows())).sum();
-    let total = pairs_of(moments.rows());
-    // Σ_{i<j} w_i w_j over dissimilar pairs; within a class the squares of single weights are not
-    // known, so the plain count stands for it when all weights are 1 and w_c²/2 bounds it otherwise.
-    let plain = moments.classes().iter().all(|class| class.weight() == class.rows() as f64);
-    let w: f64 = moments.classes().iter().map(|class| class.weight()).sum();
-    let squares: f64 = moments.classes().iter().map(|class| class.weight().powi(2)).sum();
-    let within_weight = if plain { within as f64 } else { 0.5 * squares };
-    let across = total - within;
-    let across_weight = if plain { across as f64 } else { 0.5 * (w * w - squares) };
-    (
-        PairCount { pairs: u64::try_from(within).unwrap_or(u64::MAX), weight: within_weight },
-        PairCount { pairs: u64::try_from(across).unwrap_or(u64::MAX), weight: across_weight },
-    )
 }
 
 fn sum_of_differences<'a, T>(

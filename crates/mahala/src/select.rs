@@ -267,7 +267,10 @@ pub(crate) fn t_for_pairs(
         }
     }
     if solved.is_empty() {
-        return Err(Error::TooFewRows { what: "choosing t on held-out pairs", needed: 4, seen: pairs.len() });
+        let similar = pairs.as_slice().iter().filter(|pair| pair.similar).count();
+        let value =
+            format!("to be chosen on {similar} similar and {} dissimilar pairs", pairs.len() - similar);
+        return Err(Error::Parameter { name: "t", value, allowed: "given when there are so few" });
     }
     let (t, curve) = two_step_search(|values| {
         let mut errors = vec![0.0; values.len()];

@@ -4,9 +4,10 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
+use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
-use crate::scatter::Scatter;
+use crate::scatter::PairCount;
 use crate::spd::{eigen, exponent_of, product, times_power_of_two};
 use faer::{ColRef, Mat};
 
@@ -23,43 +24,38 @@ pub struct Solution {
 }
 
 impl Solution {
-    /// Keeps `D` too if the metric is to be reduced.
-    pub(crate) fn new(scatter: &Scatter, prepared: Prepared, geodesic: &Geodesic, keep_d: bool) -> Self {
-        let Prepared { active, exponent, s, d, ridge, .. } = prepared;
-        let w = geodesic.directions();
-        let log_lambda = geodesic.log_eigenvalues();
-        // W·diag(weights)·Wᵀ·x
-        let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
-            let mut y = product(w.transpose(), ColRef::from_slice(x).as_mat());
-            y.col_mut(0).iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
-            product(w, y.as_ref()).col(0).iter().copied().collect()
-        };
-        let condition_s = condition_estimate(s.as_ref(), |x| inverse_times(&|_| 1.0, x));
-        let condition_d = condition_estimate(d.as_ref(), |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
+    /// From the geodesic in the active columns to all columns; keeps `D` if the metric is to be reduced.
+    pub(crate) fn new(
+        columns: usize,
+        [similar, dissimilar]: [PairCount; 2],
+        prepared: Prepared,
+        geodesic: Geodesic,
+        keep_d: bool,
+        spare: &mut Spare,
+    ) -> Self {
+        let Prepared { active, exponent, norm_s, norm_d, d, ridge, .. } = prepared;
+        let (condition_s, condition_d) = conditions(&geodesic, norm_s, norm_d);
+        let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
+        let all = active.len() == columns;
+        let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
+        for k in 0..active.len() {
+            let from = geodesic.directions().col(k);
+            let mut to = w.as_mut().col_mut(k);
+            active.iter().zip(from.iter()).for_each(|(&j, x)| to[j] = *x);
+        }
+        let log_lambda = geodesic.log_eigenvalues().to_vec();
         let diagnostics = Diagnostics {
-            similar: scatter.similar(),
-            dissimilar: scatter.dissimilar(),
+            similar,
+            dissimilar,
             condition_s,
             condition_d,
             ridge,
-            constant_columns: missing_from(&active, scatter.columns()),
+            constant_columns: missing_from(&active, columns),
             clamped: geodesic.clamped(),
-            log_eigenvalues: Vec::new(),
+            log_eigenvalues: log_lambda.clone(),
             selection: None,
         };
-        let geodesic = geodesic.clone().rescaled(-exponent, 4 * exponent);
-        let mut w = Mat::zeros(scatter.columns(), active.len());
-        for (i, &j) in active.iter().enumerate() {
-            w.row_mut(j).copy_from(geodesic.directions().row(i));
-        }
-        let log_lambda = geodesic.log_eigenvalues().to_vec();
-        Self {
-            w,
-            scale: None,
-            diagnostics: Diagnostics { log_eigenvalues: log_lambda.clone(), ..diagnostics },
-            log_lambda,
-            dissimilar: keep_d.then_some((active, d)),
-        }
+        Self { w, scale: None, diagnostics, log_lambda, dissimilar: keep_d.then_some((active, d)) }
     }
 
     pub(crate) fn with_scale(self, scale: Vec<f64>) -> Self {
@@ -106,7 +102,7 @@ impl Solution {
         let varying =
             Mat::from_fn(l.nrows(), active.len(), |i, j| times_power_of_two(l[(i, active[j])], unit));
         let turned = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
-        let rotation = eigen(turned.as_ref(), "L D Lᵀ")?.vectors;
+        let rotation = eigen(turned.as_ref(), "L D Lᵀ", &mut Spare::default())?.vectors;
         let components = product(rotation.as_ref().reverse_cols().transpose(), l);
         Metric::new(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
@@ -121,6 +117,20 @@ impl Solution {
         let top = self.log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
         self.log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
     }
+}
+
+/// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = WΛ⁻¹Wᵀ`.
+fn conditions(geodesic: &Geodesic, norm_s: f64, norm_d: f64) -> (f64, f64) {
+    let (w, log_lambda) = (geodesic.directions(), geodesic.log_eigenvalues());
+    let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
+        let mut y = product(w.transpose(), ColRef::from_slice(x).as_mat());
+        y.col_mut(0).iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
+        product(w, y.as_ref()).col(0).iter().copied().collect()
+    };
+    let n = w.nrows();
+    let condition_s = condition_estimate(norm_s, n, |x| inverse_times(&|_| 1.0, x));
+    let condition_d = condition_estimate(norm_d, n, |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
+    (condition_s, condition_d)
 }
 
 /// What of `0..n` is not in the list.

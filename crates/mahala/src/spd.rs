@@ -5,6 +5,7 @@
 //! an eigenproblem, so that entries of any uniform scale converge.
 
 use crate::error::{Error, Result};
+use crate::memory::Spare;
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
@@ -57,7 +58,7 @@ impl Spd {
         }
         check_finite(matrix.as_ref())?;
         let matrix = symmetrised(matrix, what)?;
-        let factor = cholesky(matrix.as_ref(), what)?;
+        let factor = cholesky(matrix.as_ref(), what, &mut Spare::default())?;
         Ok(Self { matrix, factor })
     }
 
@@ -102,7 +103,7 @@ impl Spd {
         let mut inverse = Mat::identity(d, d);
         solve_lower_triangular_in_place(self.cholesky(), inverse.as_mut(), parallelism(d));
         solve_upper_triangular_in_place(self.cholesky().transpose(), inverse.as_mut(), parallelism(d));
-        Self::from_rounded(inverse, "the inverse")
+        Self::from_rounded(&inverse, "the inverse")
     }
 
     /// The real power `matrix^p`, through the eigenvalues.
@@ -110,7 +111,7 @@ impl Spd {
     /// # Errors
     /// No convergence, or a result outside the range of 64-bit numbers.
     pub fn power(&self, p: f64) -> Result<Self> {
-        Self::from_rounded(self.of_eigenvalues(|x| x.powf(p))?, "the power")
+        Self::from_rounded(&self.of_eigenvalues(|x| x.powf(p))?, "the power")
     }
 
     /// The symmetric logarithm.
@@ -131,19 +132,19 @@ impl Spd {
     /// # Errors
     /// No convergence.
     pub fn condition(&self) -> Result<f64> {
-        let values = eigen(self.as_mat(), "the matrix")?.values;
+        let values = eigen(self.as_mat(), "the matrix", &mut Spare::default())?.values;
         Ok(values[values.len() - 1] / values[0])
     }
 
     fn of_eigenvalues(&self, f: impl Fn(f64) -> f64) -> Result<Mat<f64>> {
-        let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix")?;
+        let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Spare::default())?;
         // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
         let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
         let weights: Vec<f64> = values.iter().map(|&x| f(x.max(floor))).collect();
         Ok(weighted_gram(vectors.as_ref(), &weights))
     }
 
-    fn from_rounded(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
+    fn from_rounded(matrix: &Mat<f64>, what: &'static str) -> Result<Self> {
         check_finite(matrix.as_ref()).map_err(|_| Error::OutOfRange { what })?;
         let d = matrix.nrows();
         Self::named(Mat::from_fn(d, d, |i, j| 0.5 * matrix[(i, j)] + 0.5 * matrix[(j, i)]), what)
@@ -151,10 +152,10 @@ impl Spd {
 }
 
 /// The lower Cholesky factor of a symmetric matrix, of which only the lower triangle is read.
-pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Mat<f64>> {
+pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Mat<f64>> {
     let d = matrix.nrows();
     let (par, params) = (parallelism(d), Spec::<LltParams, f64>::default());
-    let mut factor = Mat::zeros(d, d);
+    let mut factor = spare.take(d);
     factor.copy_from_triangular_lower(matrix);
     let mut buffer = MemBuffer::new(cholesky_in_place_scratch::<f64>(d, par, params));
     cholesky_in_place(factor.as_mut(), LltRegularization::default(), par, MemStack::new(&mut buffer), params)
@@ -173,7 +174,7 @@ pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Ma
 }
 
 /// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
-pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Eigen> {
+pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Eigen> {
     let d = matrix.nrows();
     check_finite_lower(matrix)?;
     let exponent = extreme_exponent(max_abs_lower(matrix));
@@ -186,7 +187,7 @@ pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str) -> Result<Eigen
     }
     let (par, params) = (parallelism(d), Spec::<SelfAdjointEvdParams, f64>::default());
     let mut values = Diag::<f64>::zeros(d);
-    let mut vectors = Mat::zeros(d, d);
+    let mut vectors = spare.take(d);
     let mut buffer =
         MemBuffer::new(self_adjoint_evd_scratch::<f64>(d, ComputeEigenvectors::Yes, par, params));
     let stack = MemStack::new(&mut buffer);
@@ -244,11 +245,17 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     product
 }
 
-/// Copies the lower triangle onto the upper one.
+/// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
 pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
-    for j in 0..matrix.ncols() {
-        for i in 0..j {
-            matrix[(i, j)] = matrix[(j, i)];
+    const TILE: usize = 32;
+    let n = matrix.ncols();
+    for first in (0..n).step_by(TILE) {
+        for top in (0..=first).step_by(TILE) {
+            for j in first..(first + TILE).min(n) {
+                for i in top..(top + TILE).min(j) {
+                    matrix[(i, j)] = matrix[(j, i)];
+                }
+            }
         }
     }
 }
@@ -304,25 +311,25 @@ pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
 }
 
 fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
-    let d = matrix.nrows();
-    for column in 0..d {
-        let below = matrix.col(column).subrows(column, d - column);
-        // x − x is 0 for a finite number only; the sum needs no branch.
-        if below.iter().map(|x| x - x).sum::<f64>() != 0.0
-            && let Some(row) = (column..d).find(|&row| !matrix[(row, column)].is_finite())
-        {
-            return Err(Error::NotFinite { row, column, value: matrix[(row, column)] });
-        }
+    (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, column))
+}
+
+/// No NaN, no infinity.
+pub(crate) fn check_finite(matrix: MatRef<'_, f64>) -> Result<()> {
+    (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, 0))
+}
+
+fn check_finite_column(matrix: MatRef<'_, f64>, column: usize, from: usize) -> Result<()> {
+    let below = matrix.col(column).subrows(from, matrix.nrows() - from);
+    // x·0 is 0 for a finite number only; the sum needs no branch.
+    if below.iter().map(|x| x * 0.0).sum::<f64>() == 0.0 {
+        return Ok(());
     }
-    Ok(())
+    let row = (from..matrix.nrows()).find(|&row| !matrix[(row, column)].is_finite()).unwrap_or(from);
+    Err(Error::NotFinite { row, column, value: matrix[(row, column)] })
 }
 
-fn check_finite(matrix: MatRef<'_, f64>) -> Result<()> {
-    check_finite_lower(matrix)?;
-    check_finite_lower(matrix.transpose())
-}
-
-fn symmetrised(matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
+fn symmetrised(mut matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
     let d = matrix.nrows();
     for column in 0..d {
         for row in column + 1..d {
@@ -331,9 +338,11 @@ fn symmetrised(matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
             if (lower - upper).abs() > 1e-8 * scale.max(lower.abs()).max(upper.abs()) {
                 return Err(Error::NotSymmetric { what, row, column, upper, lower });
             }
+            let mean = 0.5 * lower + 0.5 * upper;
+            (matrix[(row, column)], matrix[(column, row)]) = (mean, mean);
         }
     }
-    Ok(Mat::from_fn(d, d, |i, j| 0.5 * matrix[(i, j)] + 0.5 * matrix[(j, i)]))
+    Ok(matrix)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The same bits, whatever the number of threads.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
 use common::{blobs, bundled};
-use mahala::{Dataset, Fit, Gmml, Knn, Model, Moments, PairRule, Pairs, TChoice};
+use mahala::{Dataset, Fit, Gmml, Knn, Model, Moments, PairRule, Pairs, Scatter, TChoice};
 
 /// Runs the work in pools of 1, 2 and 5 threads.
 fn in_pools<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
@@ -54,7 +55,9 @@ fn a_fit_of_160_columns_has_the_same_bits_in_any_pool() {
 #[test]
 fn a_fit_of_520_columns_has_the_same_bits_in_any_pool() {
     let data = blobs(600, 520, 2, 3);
-    assert_same_fit(&Gmml { t: TChoice::Fixed(0.3), ..Gmml::default() }, &data);
+    for rank in [None, Some(20)] {
+        assert_same_fit(&Gmml { t: TChoice::Fixed(0.3), rank, ..Gmml::default() }, &data);
+    }
 }
 
 #[test]
@@ -72,6 +75,16 @@ fn moments_and_neighbours_have_the_same_bits_in_any_pool() {
     assert!(moments.iter().all(|bytes| *bytes == moments[0]));
     let found = in_pools(|| Knn::new(data.rows().clone()).unwrap().search(data.rows(), 6).unwrap());
     assert!(found.iter().all(|neighbours| *neighbours == found[0]));
+}
+
+#[test]
+fn sums_of_rows_and_sums_of_moments_have_the_same_bits() {
+    for (n, d) in [(50, 3), (40, 140), (900, 140)] {
+        let data = blobs(n, d, 3, 5);
+        let (of_rows, _) = Scatter::all_pairs_of(&data).unwrap();
+        let of_moments = Scatter::all_pairs(&Moments::of(&data).unwrap()).unwrap();
+        assert!(of_rows.s() == of_moments.s() && of_rows.d() == of_moments.d(), "{n} x {d}");
+    }
 }
 
 #[test]

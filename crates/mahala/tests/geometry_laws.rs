@@ -3,6 +3,7 @@
 //! Each law is an identity between two ways of computing one matrix, so both sides carry rounding. The
 //! mean of A and B is computed through the pencil (B, A), whose eigenvectors are as accurate as
 //! κ(A)·κ(B) allows; `allowed` is that, times d and a small factor.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 

@@ -1,9 +1,12 @@
 //! Moments: merged, subtracted, weighted, in any order, at any scale, through bytes.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
 use common::{EPS, blobs, labelled, relative_difference, table};
-use mahala::{Dataset, Error, Gmml, Labels, Mat, Moments, Pairs, Random, Rows, Scatter, TChoice};
+use mahala::{
+    ClassMoments, Dataset, Error, Gmml, Labels, Mat, Moments, Pairs, Random, Rows, Scatter, TChoice,
+};
 use proptest::prelude::*;
 
 /// The full matrix behind the lower triangle that moments keep.
@@ -139,7 +142,7 @@ fn classes_may_arrive_late_and_sort_in() {
     moments.merge(&Moments::of(&labelled(&[[5.0], [7.0]], &["9", "9"])).unwrap()).unwrap();
     let rows = table(&[[0.0], [4.0]]);
     moments.update(rows.as_mat(), &Labels::new(["11", "9"]), None).unwrap();
-    let names: Vec<&str> = moments.classes().iter().map(|class| class.name()).collect();
+    let names: Vec<&str> = moments.classes().iter().map(ClassMoments::name).collect();
     assert_eq!(names, ["9", "10", "11"]);
     assert_eq!(moments.class(0).rows(), 3);
     let error = moments.update(rows.as_mat(), &Labels::new(["a"]), None).unwrap_err();

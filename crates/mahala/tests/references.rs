@@ -1,4 +1,5 @@
 //! Values from elsewhere: 80-digit geodesics, exact sums, plain neighbours (see `reference/README.md`).
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! What the library is for, in short stories.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 

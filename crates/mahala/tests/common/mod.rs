@@ -78,8 +78,8 @@ pub(crate) fn labelled<const N: usize>(rows: &[[f64; N]], labels: &[&str]) -> Da
 pub(crate) fn blobs(n: usize, d: usize, c: usize, seed: u64) -> Dataset {
     let mut random = Random::new(seed, 3);
     let values = (0..n * d).map(|cell| gaussian(&mut random) + ((cell / d) % c) as f64).collect();
-    let labels: Vec<i64> = (0..n).map(|i| (i % c) as i64).collect();
-    Dataset::new(Rows::new(values, d).unwrap(), Labels::from_integers(&labels)).unwrap()
+    let labels = Labels::new((0..n).map(|i| (i % c).to_string()));
+    Dataset::new(Rows::new(values, d).unwrap(), labels).unwrap()
 }
 
 /// The same rows with column `j` multiplied by `factors[j]`.

@@ -1,0 +1,145 @@
+//! `S` and `D` over all pairs of labelled rows, without listing one.
+//!
+//! # Formula
+//! ```text
+//! S = Σ_c w_c M_c,     D = Σ_c (w − w_c) M_c + w Σ_c w_c (m_c − m)(m_c − m)ᵀ
+//! ```
+//! with `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, and `w`, `m` those of all rows.
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::moments::{ClassMoments, Moments, members_by_class};
+use crate::scatter::{PairCount, Scatter};
+use crate::spd::{parallelism, times_power_of_two};
+use faer::Mat;
+
+/// The two sums, class after class.
+struct Sums {
+    s: Mat<f64>,
+    d: Mat<f64>,
+    w: f64,
+    /// Rows, weight and mean of each class added.
+    classes: Vec<(u64, f64, Vec<f64>)>,
+}
+
+impl Scatter {
+    /// All pairs at once, in `O(c·d²)` from the moments.
+    ///
+    /// # Errors
+    /// One class only, or no class with two rows.
+    pub fn all_pairs(moments: &Moments) -> Result<Self> {
+        let classes: Vec<&ClassMoments> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
+        check(classes.iter().map(|class| (class.name(), class.rows())))?;
+        let w = classes.iter().map(|class| class.weight()).sum();
+        let mut sums = Sums::new(moments.columns(), w);
+        classes.iter().for_each(|class| sums.add(class));
+        Ok(sums.finish(moments.units())?.0)
+    }
+
+    /// All pairs of labelled rows, and the rows' mean: the same bits as through [`Moments`], with one
+    /// class in memory at a time.
+    ///
+    /// # Errors
+    /// One class only, or no class with two rows.
+    pub fn all_pairs_of(data: &Dataset) -> Result<(Self, Vec<f64>)> {
+        let members = members_by_class(data.labels());
+        let present = || data.labels().names().iter().zip(&members).filter(|(_, rows)| !rows.is_empty());
+        check(present().map(|(name, rows)| (name.as_str(), rows.len() as u64)))?;
+        let (rows, columns) = (data.rows().as_mat(), data.columns());
+        let units = Units::from_peaks(column_peaks(rows));
+        let mut sums = Sums::new(columns, data.len() as f64);
+        let (mut class, mut block) = (ClassMoments::new("", columns), Block::new(columns));
+        for (_, members) in present() {
+            class.clear();
+            for indices in members.chunks(BLOCK) {
+                block.gather(rows, indices, &units);
+                class.absorb(&mut block, None, parallelism(columns));
+            }
+            sums.add(&class);
+        }
+        sums.finish(units.exponents())
+    }
+}
+
+impl Sums {
+    fn new(columns: usize, w: f64) -> Self {
+        Self { s: Mat::zeros(columns, columns), d: Mat::zeros(columns, columns), w, classes: Vec::new() }
+    }
+
+    fn add(&mut self, class: &ClassMoments) {
+        let (n, w_c) = (self.s.nrows(), class.weight());
+        let rest = self.w - w_c;
+        for j in 0..n {
+            let m = class.scatter().col(j).subrows(j, n - j);
+            let s = self.s.as_mut().col_mut(j).subrows_mut(j, n - j);
+            let d = self.d.as_mut().col_mut(j).subrows_mut(j, n - j);
+            for ((s, d), m) in s.iter_mut().zip(d.iter_mut()).zip(m.iter()) {
+                *s += w_c * m;
+                *d += rest * m;
+            }
+        }
+        self.classes.push((class.rows(), w_c, class.mean().to_vec()));
+    }
+
+    /// Adds what lies between the classes: one row of a symmetric product for each.
+    fn finish(mut self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
+        let m = self.mean();
+        let mut block = Block::new(m.len());
+        for classes in self.classes.chunks(BLOCK) {
+            block.clear();
+            for (_, w_c, m_c) in classes {
+                let root = (self.w * w_c).sqrt();
+                block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
+            }
+            add_gram(self.d.as_mut(), block.rows(), parallelism(m.len()));
+        }
+        let counts: Vec<(u64, f64)> = self.classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
+        let (similar, dissimilar) = count_pairs(&counts);
+        let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
+        Ok((Scatter::assemble(self.s, self.d, units.to_vec(), similar, dissimilar)?, mean))
+    }
+
+    /// The mean of all rows, around that of one class: exact for constant columns.
+    fn mean(&self) -> Vec<f64> {
+        let counted = self.classes.iter().position(|class| class.1 > 0.0).unwrap_or(0);
+        let pivot = &self.classes[counted].2;
+        let offset =
+            |j: usize| self.classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
+        (0..pivot.len()).map(|j| pivot[j] + offset(j) / self.w).collect()
+    }
+}
+
+/// There must be two classes, and one of two rows.
+fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result<()> {
+    let classes: Vec<(&str, u64)> = classes.collect();
+    if classes.len() < 2 {
+        let class = classes.first().map_or("", |class| class.0).to_owned();
+        return Err(Error::OneClass { class, rows: classes.iter().map(|class| class.1 as usize).sum() });
+    }
+    if classes.iter().all(|class| class.1 < 2) {
+        return Err(Error::NoSimilarPair {
+            reason: format!("each of the {} classes has one row", classes.len()),
+        });
+    }
+    Ok(())
+}
+
+/// The numbers of similar and dissimilar pairs among all; no overflow up to 6·10⁹ rows.
+fn count_pairs(classes: &[(u64, f64)]) -> (PairCount, PairCount) {
+    let pairs_of = |n: u64| u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
+    let within: u128 = classes.iter().map(|class| pairs_of(class.0)).sum();
+    let total = pairs_of(classes.iter().map(|class| class.0).sum());
+    // Within a class the squares of single weights are not known: the plain count stands for Σ w_i w_j
+    // when all weights are 1, and its bound w_c²/2 otherwise.
+    let plain = classes.iter().all(|class| class.1 == class.0 as f64);
+    let w: f64 = classes.iter().map(|class| class.1).sum();
+    let squares: f64 = classes.iter().map(|class| class.1.powi(2)).sum();
+    let within_weight = if plain { within as f64 } else { 0.5 * squares };
+    let across = total - within;
+    let across_weight = if plain { across as f64 } else { 0.5 * (w * w - squares) };
+    (
+        PairCount { pairs: u64::try_from(within).unwrap_or(u64::MAX), weight: within_weight },
+        PairCount { pairs: u64::try_from(across).unwrap_or(u64::MAX), weight: across_weight },
+    )
+}
