@@ -250,7 +250,10 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::Parameter { name: "rank", value, .. } => {
             anyhow!("--rank is {value}; there are {}", table::count(names.len() as u64, "column"))
         }
-        mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage" | "t"), value, allowed } => {
+        mahala::Error::Parameter { name: "t", value, allowed } => {
+            anyhow!("t is {value}; it must be {allowed}\nhint: --t 0.5")
+        }
+        mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage"), value, allowed } => {
             anyhow!("--{parameter} is {value}; it must be {allowed}")
         }
         mahala::Error::TooFewRows { what, .. } if what.contains("choosing t") => {

@@ -37,6 +37,10 @@ pub(crate) fn read_pairs(
             records.source
         );
     }
+    if columns.first.is_none() {
+        check_aligned(&records, first)?;
+        check_aligned(&records, second)?;
+    }
     let (first_at, second_at) = (positions(first), positions(second));
     let mut pairs = Vec::with_capacity(records.rows.len());
     for (index, (line, cells)) in records.rows.iter().enumerate() {
@@ -95,19 +99,30 @@ const SECOND: &[&str] = &["second", "right", "b", "j", "row2", "second_row"];
 const SIMILAR: &[&str] = &["similar", "same", "label", "y", "match"];
 const WEIGHT: &[&str] = &["weight", "w"];
 
-/// Above words such as `same`, a header does not look like one; its names tell.
+/// Above words such as `same` a header does not look like one, but its names tell. No pair is made of
+/// names alone: it has row numbers, or else a header is required.
 fn with_names(mut records: Records) -> Records {
     let known = [FIRST, SECOND, SIMILAR, WEIGHT].concat();
     let is_name = |cell: &String| known.contains(&&*cell.to_ascii_lowercase());
-    // `same` alone is both a name and a mark.
-    let marks = |cell: &String| mark(cell).is_ok();
     let first = records.rows.first().map(|(_, cells)| cells);
-    if records.names.is_none()
-        && first.is_some_and(|cells| cells.iter().all(is_name) && !cells.iter().all(marks))
-    {
+    if records.names.is_none() && first.is_some_and(|cells| cells.iter().all(is_name)) {
         records.names = Some(records.rows.remove(0).1);
     }
     records
+}
+
+/// Without row numbers each row needs a mark: with fewer, one may be lost, and all others shifted.
+fn check_aligned(records: &Records, table: &Table) -> Result<()> {
+    let (marks, last) = (records.rows.len() as u64, table.row_numbers.last().copied().unwrap_or(0));
+    if marks < last {
+        bail!(
+            "{}: {} for rows 1 to {last} of {}; without row numbers each row needs one",
+            records.source,
+            table::count(marks, "mark"),
+            table.source
+        );
+    }
+    Ok(())
 }
 
 fn positions(table: &Table) -> HashMap<u64, usize> {

@@ -191,7 +191,7 @@ fn one_column_is_enough() {
     let ran = place.ok("fit t.csv --label y -o m.st");
     assert!(ran.stderr.starts_with("learned from 20 rows x 1 column: 90 similar and 100 dissimilar pairs\n"));
     assert!(place.ok("inspect m.st").stdout.contains("1 column to 1 coordinate\n"));
-    assert!(place.ok("predict m.st t.csv --label y").stderr.starts_with("0 of 20 wrong"));
+    assert!(place.ok("predict m.st t.csv --label y").stderr.contains("0 of 20 wrong"));
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn columns_of_any_one_scale_are_learned_from() {
             "export m.st -o - --form csv",
         ] {
             let ran = place.ok(line);
-            assert!(ran.stdout.lines().all(|line| line.len() < 100), "{line}\n{}", ran.stdout);
+            assert!(ran.stdout.lines().all(|line| line.chars().count() < 100), "{line}\n{}", ran.stdout);
         }
     }
 }

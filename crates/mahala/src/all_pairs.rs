@@ -12,7 +12,8 @@ use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
 use crate::moments::{ClassMoments, Moments, members_by_class};
 use crate::scatter::{PairCount, Scatter};
 use crate::spd::{parallelism, times_power_of_two};
-use faer::Mat;
+use faer::{Mat, MatMut};
+use rayon::prelude::*;
 
 /// The two sums, class after class.
 struct Sums {
@@ -33,7 +34,7 @@ impl Scatter {
         check(classes.iter().map(|class| (class.name(), class.rows())))?;
         let w = classes.iter().map(|class| class.weight()).sum();
         let mut sums = Sums::new(moments.columns(), w);
-        classes.iter().for_each(|class| sums.add(class));
+        classes.chunks(4).for_each(|classes| sums.add(classes));
         Ok(sums.finish(moments.units())?.0)
     }
 
@@ -49,14 +50,25 @@ impl Scatter {
         let (rows, columns) = (data.rows().as_mat(), data.columns());
         let units = Units::from_peaks(column_peaks(rows));
         let mut sums = Sums::new(columns, data.len() as f64);
-        let (mut class, mut block) = (ClassMoments::new("", columns), Block::new(columns));
-        for (_, members) in present() {
-            class.clear();
-            for indices in members.chunks(BLOCK) {
-                block.gather(rows, indices, &units);
-                class.absorb(&mut block, None, parallelism(columns));
+        let present: Vec<&[usize]> = present().map(|(_, rows)| &rows[..]).collect();
+        // Few classes at a time: added together, they read and write S and D once.
+        let together = if columns <= 1024 { 4 } else { 1 };
+        let mut classes: Vec<ClassMoments> = (0..together).map(|_| ClassMoments::new("", columns)).collect();
+        let mut blocks: Vec<Block> = (0..together).map(|_| Block::new(columns)).collect();
+        for group in present.chunks(together) {
+            let tasks = classes.iter_mut().zip(&mut blocks).zip(group);
+            let run = |((class, block), members): ((&mut ClassMoments, &mut Block), &&[usize])| {
+                class.clear();
+                for indices in members.chunks(BLOCK) {
+                    class.absorb(block, rows, indices, &units, None, parallelism(columns));
+                }
+            };
+            if data.len() * columns * columns > 4_000_000 {
+                tasks.collect::<Vec<_>>().into_par_iter().for_each(run);
+            } else {
+                tasks.for_each(run);
             }
-            sums.add(&class);
+            sums.add(&classes[..group.len()].iter().collect::<Vec<_>>());
         }
         sums.finish(units.exponents())
     }
@@ -67,19 +79,25 @@ impl Sums {
         Self { s: Mat::zeros(columns, columns), d: Mat::zeros(columns, columns), w, classes: Vec::new() }
     }
 
-    fn add(&mut self, class: &ClassMoments) {
-        let (n, w_c) = (self.s.nrows(), class.weight());
-        let rest = self.w - w_c;
+    /// Adds classes, in order; the bits are those of one after the other.
+    fn add(&mut self, classes: &[&ClassMoments]) {
+        let n = self.s.nrows();
         for j in 0..n {
-            let m = class.scatter().col(j).subrows(j, n - j);
-            let s = self.s.as_mut().col_mut(j).subrows_mut(j, n - j);
-            let d = self.d.as_mut().col_mut(j).subrows_mut(j, n - j);
-            for ((s, d), m) in s.iter_mut().zip(d.iter_mut()).zip(m.iter()) {
-                *s += w_c * m;
-                *d += rest * m;
+            let s = contiguous(self.s.as_mut(), j);
+            let d = contiguous(self.d.as_mut(), j);
+            let columns: Vec<(f64, f64, &[f64])> = classes
+                .iter()
+                .map(|class| (class.weight(), self.w - class.weight(), class.scatter_column(j)))
+                .collect();
+            for i in j..n {
+                for (w_c, rest, m) in &columns {
+                    s[i] += w_c * m[i];
+                    d[i] += rest * m[i];
+                }
             }
         }
-        self.classes.push((class.rows(), w_c, class.mean().to_vec()));
+        let kept = classes.iter().map(|class| (class.rows(), class.weight(), class.mean().to_vec()));
+        self.classes.extend(kept);
     }
 
     /// Adds what lies between the classes: one row of a symmetric product for each.
@@ -108,6 +126,11 @@ impl Sums {
             |j: usize| self.classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
         (0..pivot.len()).map(|j| pivot[j] + offset(j) / self.w).collect()
     }
+}
+
+fn contiguous(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
+    let column = matrix.col_mut(j).try_as_col_major_mut();
+    column.expect("an owned matrix has contiguous columns").as_slice_mut()
 }
 
 /// There must be two classes, and one of two rows.

@@ -110,45 +110,59 @@ pub(crate) fn shift_lower(matrix: &mut Mat<f64>, shift: &[i32]) {
 
 /// A block of rows with each feature contiguous.
 pub(crate) struct Block {
-    buffer: Mat<f64>,
+    buffer: Vec<f64>,
+    columns: usize,
     used: usize,
+    /// Rows that must be made or scaled before they are transposed.
+    staging: Vec<f64>,
 }
+
+/// The distance between the columns of a block: room for one row more than [`BLOCK`], and not a power
+/// of two, so that columns do not share their place in the cache.
+const STRIDE: usize = BLOCK + 8;
 
 impl Block {
     /// Room for [`BLOCK`] rows and one more.
     pub(crate) fn new(columns: usize) -> Self {
-        Self { buffer: Mat::zeros(BLOCK + 1, columns), used: 0 }
+        Self { buffer: vec![0.0; STRIDE * columns], columns, used: 0, staging: Vec::new() }
     }
 
     pub(crate) fn rows(&self) -> MatRef<'_, f64> {
-        self.buffer.as_ref().subrows(0, self.used)
+        MatRef::from_column_major_slice_with_stride(&self.buffer, self.used, self.columns, STRIDE)
     }
 
-    /// Fills the block with the given rows, in the given units.
-    pub(crate) fn gather(&mut self, rows: MatRef<'_, f64>, indices: &[usize], units: &Units) {
-        self.used = indices.len();
-        if let Some(rows) = rows.try_as_row_major() {
-            // Eight rows at a time: each cache line of the buffer is written once, whole.
-            for (group, eight) in indices.chunks(8).enumerate() {
-                let from: [&[f64]; 8] =
-                    std::array::from_fn(|k| rows.row(eight[k.min(eight.len() - 1)]).as_slice());
-                for j in 0..rows.ncols() {
-                    let column = self.column_mut(j);
-                    let to = &mut column[8 * group..8 * group + eight.len()];
-                    to.iter_mut().zip(from).for_each(|(to, from)| *to = from[j]);
-                }
-            }
-        } else {
-            for j in 0..rows.ncols() {
-                let source = rows.col(j);
-                self.column_mut(j).iter_mut().zip(indices).for_each(|(to, &i)| *to = source[i]);
+    /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
+    /// root of its weight; returns the mean. Constant features become exactly 0: they are summed around
+    /// their first value.
+    pub(crate) fn gather_centred(
+        &mut self,
+        rows: MatRef<'_, f64>,
+        indices: &[usize],
+        units: &Units,
+        weights: Option<&[f64]>,
+    ) -> Vec<f64> {
+        let plain = rows.try_as_row_major().filter(|_| units.are_plain());
+        if plain.is_none() {
+            self.staging.clear();
+            for &i in indices {
+                let row = units.exponents().iter().enumerate();
+                self.staging.extend(row.map(|(j, &unit)| times_power_of_two(rows[(i, j)], -unit)));
             }
         }
-        if !units.are_plain() {
-            for (j, &unit) in units.exponents().iter().enumerate() {
-                self.column_mut(j).iter_mut().for_each(|x| *x = times_power_of_two(*x, -unit));
+        let chosen: Vec<&[f64]> = match plain {
+            Some(rows) => indices.iter().map(|&i| rows.row(i).as_slice()).collect(),
+            None => self.staging.chunks_exact(self.columns).collect(),
+        };
+        let mean = mean_of(&chosen, weights);
+        self.used = chosen.len();
+        match weights {
+            None => transpose(&mut self.buffer, &chosen, |x, _, j| x - mean[j]),
+            Some(weights) => {
+                let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
+                transpose(&mut self.buffer, &chosen, |x, i, j| roots[i] * (x - mean[j]));
             }
         }
+        mean
     }
 
     /// Sets the block to `√weight · (a − b)` for the given pairs of rows, in the given units.
@@ -158,37 +172,21 @@ impl Block {
         units: &Units,
     ) {
         self.used = pairs.len();
-        for (k, (a, b, weight)) in pairs.enumerate() {
+        self.staging.clear();
+        for (a, b, weight) in pairs {
             let root = weight.sqrt();
-            for (j, &unit) in units.exponents().iter().enumerate() {
+            if units.are_plain() {
+                self.staging.extend(a.iter().zip(b).map(|(a, b)| root * (a - b)));
+            } else {
                 // Scaled before the subtraction, so that ±1e308 does not overflow.
-                let difference = times_power_of_two(a[j], -unit) - times_power_of_two(b[j], -unit);
-                self.buffer[(k, j)] = root * difference;
+                let cells = a.iter().zip(b).zip(units.exponents());
+                let difference =
+                    |a, b, unit: i32| times_power_of_two(a, -unit) - times_power_of_two(b, -unit);
+                self.staging.extend(cells.map(|((a, b), unit)| root * difference(*a, *b, *unit)));
             }
         }
-    }
-
-    /// Subtracts each feature's weighted mean, multiplies each row by the root of its weight, and
-    /// returns the means. Constant features become exactly 0: they are summed around their first value.
-    pub(crate) fn centre(&mut self, weights: Option<&[f64]>) -> Vec<f64> {
-        let total = weights.map_or(self.used as f64, |w| w.iter().sum());
-        let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|x| x.sqrt()).collect());
-        (0..self.buffer.ncols())
-            .map(|j| {
-                let column = self.column_mut(j);
-                let pivot = column[0];
-                let offset = match weights {
-                    None => sum(column.iter().map(|x| x - pivot)),
-                    Some(w) => sum(column.iter().zip(w).map(|(x, w)| w * (x - pivot))),
-                } / total;
-                let mean = pivot + offset;
-                column.iter_mut().for_each(|x| *x -= mean);
-                if let Some(roots) = &roots {
-                    column.iter_mut().zip(roots).for_each(|(x, r)| *x *= r);
-                }
-                mean
-            })
-            .collect()
+        let rows: Vec<&[f64]> = self.staging.chunks_exact(self.columns).collect();
+        transpose(&mut self.buffer, &rows, |x, _, _| x);
     }
 
     /// Empties the block.
@@ -200,21 +198,38 @@ impl Block {
     pub(crate) fn push(&mut self, row: impl Iterator<Item = f64>) {
         let at = self.used;
         self.used += 1;
-        row.enumerate().for_each(|(j, x)| self.buffer[(at, j)] = x);
-    }
-
-    fn column_mut(&mut self, j: usize) -> &mut [f64] {
-        let used = self.used;
-        let column = self.buffer.as_mut().col_mut(j).try_as_col_major_mut();
-        &mut column.expect("an owned matrix has contiguous columns").as_slice_mut()[..used]
+        row.enumerate().for_each(|(j, x)| self.buffer[j * STRIDE + at] = x);
     }
 }
 
-/// A sum with four independent partial sums: a fixed order that the compiler may vectorise.
-fn sum(values: impl ExactSizeIterator<Item = f64>) -> f64 {
-    let mut partial = [0.0; 4];
-    for (k, x) in values.enumerate() {
-        partial[k & 3] += x;
+/// The weighted mean of the rows, summed around the first of them.
+fn mean_of(rows: &[&[f64]], weights: Option<&[f64]>) -> Vec<f64> {
+    let pivot = rows[0];
+    let mut sums = vec![0.0; pivot.len()];
+    for (i, row) in rows.iter().enumerate() {
+        let cells = sums.iter_mut().zip(row.iter().zip(pivot));
+        match weights {
+            None => cells.for_each(|(sum, (x, p))| *sum += x - p),
+            Some(w) => cells.for_each(|(sum, (x, p))| *sum += w[i] * (x - p)),
+        }
     }
-    (partial[0] + partial[2]) + (partial[1] + partial[3])
+    let total = weights.map_or(rows.len() as f64, |w| w.iter().sum());
+    sums.iter().zip(pivot).map(|(sum, p)| p + sum / total).collect()
+}
+
+/// Writes `f(cell, row, column)` column by column; eight rows and eight columns at a time, so that each
+/// line of the cache is read and written once, whole.
+fn transpose(buffer: &mut [f64], rows: &[&[f64]], f: impl Fn(f64, usize, usize) -> f64) {
+    const TILE: usize = 8;
+    let columns = rows.first().map_or(0, |row| row.len());
+    for (group, rows) in rows.chunks(TILE).enumerate() {
+        for first in (0..columns).step_by(TILE) {
+            for j in first..(first + TILE).min(columns) {
+                let at = j * STRIDE + TILE * group;
+                for (k, (to, row)) in buffer[at..at + rows.len()].iter_mut().zip(rows).enumerate() {
+                    *to = f(row[j], TILE * group + k, j);
+                }
+            }
+        }
+    }
 }

@@ -20,11 +20,4 @@ impl Spare {
         let fitting = self.0.iter().position(|matrix| matrix.nrows() == n && matrix.ncols() == n);
         fitting.map_or_else(|| Mat::zeros(n, n), |at| self.0.swap_remove(at))
     }
-
-    /// A square matrix of zeros.
-    pub(crate) fn zeros(&mut self, n: usize) -> Mat<f64> {
-        let mut matrix = self.take(n);
-        matrix.fill(0.0);
-        matrix
-    }
 }

@@ -51,6 +51,12 @@ impl ClassMoments {
         Self { name: name.to_owned(), rows: 0, weight: 0.0, mean, scatter }
     }
 
+    /// One column of the scatter.
+    pub(crate) fn scatter_column(&self, j: usize) -> &[f64] {
+        let column = self.scatter.col(j).try_as_col_major();
+        column.expect("an owned matrix has contiguous columns").as_slice()
+    }
+
     /// Forgets all rows, keeps the memory.
     pub(crate) fn clear(&mut self) {
         (self.rows, self.weight) = (0, 0.0);
@@ -89,14 +95,22 @@ impl ClassMoments {
     /// ```text
     /// M ← M_a + M_b + (w_a w_b / (w_a + w_b)) (m_b − m_a)(m_b − m_a)ᵀ
     /// ```
-    pub(crate) fn absorb(&mut self, block: &mut Block, weights: Option<&[f64]>, par: Par) {
-        let rows = block.rows().nrows();
-        let weight = weights.map_or(rows as f64, |w| w.iter().sum());
-        self.rows += rows as u64;
+    pub(crate) fn absorb(
+        &mut self,
+        block: &mut Block,
+        rows: MatRef<'_, f64>,
+        indices: &[usize],
+        units: &Units,
+        weights: Option<&[f64]>,
+        par: Par,
+    ) {
+        let chosen: Option<Vec<f64>> = weights.map(|w| indices.iter().map(|&i| w[i]).collect());
+        let weight = chosen.as_ref().map_or(indices.len() as f64, |w| w.iter().sum());
+        self.rows += indices.len() as u64;
         if weight == 0.0 {
             return;
         }
-        let mean = block.centre(weights);
+        let mean = block.gather_centred(rows, indices, units, chosen.as_deref());
         if self.weight > 0.0 {
             let root = (self.weight * weight / (self.weight + weight)).sqrt();
             block.push(mean.iter().zip(&self.mean).map(|(b, a)| root * (b - a)));
@@ -210,9 +224,7 @@ impl Moments {
         let run = |(class, indices): (&mut ClassMoments, &[usize]), par| {
             let mut block = Block::new(rows.ncols());
             for indices in indices.chunks(BLOCK) {
-                block.gather(rows, indices, units);
-                let chosen: Option<Vec<f64>> = weights.map(|w| indices.iter().map(|&i| w[i]).collect());
-                class.absorb(&mut block, chosen.as_deref(), par);
+                class.absorb(&mut block, rows, indices, units, weights, par);
             }
         };
         // Each class is summed by one task in row order: the cut into tasks changes no bit.

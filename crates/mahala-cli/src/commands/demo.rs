@@ -5,7 +5,7 @@ use crate::commands::{evaluate, print, tune};
 use crate::figure::{Panel, ScatterPanels};
 use crate::input::{Header, Missing};
 use crate::output::write_atomic;
-use crate::say;
+use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
@@ -45,11 +45,11 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let data = dataset(&table)?;
     let gmml = Gmml::default();
     print(&format!(
-        "Wine: {} rows, {} columns, {} cultivars. Error of 5 nearest neighbours over {} random halves:\n\n{}\n",
+        "Wine: {} rows, {} columns, {} cultivars.\nError of 5 nearest neighbours on held-out rows, over {}:\n\n{}\n",
         data.len(),
         data.columns(),
         data.labels().class_count(),
-        args.runs,
+        table::count(args.runs.into(), "random halving"),
         evaluate::compare_on_halves(&data, &gmml, args.runs.into())?
     ))?;
     let fit = gmml.fit(&data)?;
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     }
     let shown = directory.display();
     say(&format!(
-        "wrote {shown}/: wine.csv, wine.safetensors (the model), error-over-t.svg, before-after.svg\n\n\
+        "wrote {shown}/: wine.csv, error-over-t.svg, before-after.svg, and the model wine.safetensors\n\n\
          next:\n  mahala inspect {shown}/wine.safetensors\n  mahala predict {shown}/wine.safetensors {shown}/wine.csv \
          --label label\n  mahala evaluate YOUR.csv --label COLUMN"
     ));

@@ -42,7 +42,7 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     let mut lines = vec![
         ("file", args.model.display().to_string()),
         ("maps", maps(model)),
-        ("t", show(&model.params["t_used"])),
+        ("t", model.params["t_used"].as_f64().map_or("?".into(), table::exact)),
         ("pairs", pairs(model)),
         ("regularisation", regularisation(&model.params)),
         ("standardised", if model.metric.scale().is_some() { "yes" } else { "no" }.into()),

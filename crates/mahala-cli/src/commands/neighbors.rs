@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Options of `mahala neighbors`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala neighbors wine.safetensors wines.csv -k 3    of each row among the others
+  mahala neighbors wine.safetensors wines.csv -k 3    among the other rows
   mahala neighbors wine.safetensors queries.csv --among wines.csv
   mahala neighbors wine.safetensors wines.csv --label class -o near.csv")]
 pub(crate) struct Neighbors {

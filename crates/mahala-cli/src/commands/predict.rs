@@ -65,6 +65,12 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         let wrong =
             predicted.iter().zip(truth).filter(|(p, truth)| labels.names()[**p as usize] != **truth).count();
         let percent = 100.0 * wrong as f64 / truth.len() as f64;
+        // A row at distance 0 is most likely the row itself.
+        let learned = (0..found.len()).filter(|&i| found.distances(i)[0] == 0.0).count();
+        if 2 * learned > truth.len() {
+            let learned = table::count(learned as u64, "row");
+            say(&format!("note: {learned} also among those that vote: the error comes out too small"));
+        }
         say(&format!("{wrong} of {} wrong ({percent:.2} %)", truth.len()));
     }
     Ok(())

@@ -127,6 +127,13 @@ pub(crate) fn bundled(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data").join(name)
 }
 
+/// The text without estimates of condition numbers, which say more about the estimate than the model.
+pub(crate) fn without_conditions(text: &str) -> String {
+    let line =
+        |line: &str| if line.contains("condition") { "[condition]\n".into() } else { format!("{line}\n") };
+    text.lines().map(line).collect()
+}
+
 /// The cells of a comma-separated table without quotes, its header first.
 pub(crate) fn cells(csv: &str) -> Vec<Vec<&str>> {
     csv.lines().map(|line| line.split(',').collect()).collect()
