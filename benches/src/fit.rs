@@ -1,10 +1,10 @@
 //! One fit from rows and labels over all pairs, interleaved with NumPy and SciPy doing the same.
 
+use crate::npy::{Folder, write_npy};
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, ensure};
 use mahala::{Dataset, Gmml, TChoice};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -19,9 +19,8 @@ pub(crate) struct Shape {
 /// Alternates: some of our fits, some of theirs, as often as asked, so that both see the same machine.
 pub(crate) fn run(python: &str, shape: Shape, threads: usize, repeats: usize) -> Result<Value> {
     let data = generated(shape.n, shape.d, shape.c)?;
-    let directory = std::env::temp_dir().join(format!("mahala-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&directory)?;
-    let (rows, labels) = (directory.join("rows.npy"), directory.join("labels.npy"));
+    let folder = Folder::new()?;
+    let (rows, labels) = (folder.path("rows.npy"), folder.path("labels.npy"));
     write_npy(&rows, "<f8", &[shape.n, shape.d], data.rows().values().iter().flat_map(|x| x.to_le_bytes()))?;
     let codes = data.labels().codes().iter().flat_map(|code| i64::from(*code).to_le_bytes());
     write_npy(&labels, "<i8", &[shape.n], codes)?;
@@ -32,7 +31,6 @@ pub(crate) fn run(python: &str, shape: Shape, threads: usize, repeats: usize) ->
         with_threads(threads, || (0..3).try_for_each(|_| ours.add(|| gmml.fit(&data)).map(drop)))??;
         theirs.extend(peers(python, &rows, &labels, threads)?);
     }
-    std::fs::remove_dir_all(&directory)?;
     Ok(summary(shape, threads, &ours, &theirs, &data))
 }
 
@@ -62,18 +60,4 @@ fn summary(shape: Shape, threads: usize, ours: &Times, theirs: &[Value], data: &
         "mahala": ours.to_json(), "numpy": peer("numpy"), "scipy": peer("scipy"),
         "cpu_ratio_to_best_peer": ours.cpu_min() / fastest,
     })
-}
-
-fn write_npy(path: &Path, dtype: &str, shape: &[usize], bytes: impl Iterator<Item = u8>) -> Result<()> {
-    let shape: String = shape.iter().map(|n| format!("{n}, ")).collect();
-    let mut header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
-    let padding = 64 - (11 + header.len()) % 64;
-    header.push_str(&" ".repeat(padding));
-    header.push('\n');
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    file.write_all(b"\x93NUMPY\x01\x00")?;
-    file.write_all(&u16::try_from(header.len())?.to_le_bytes())?;
-    file.write_all(header.as_bytes())?;
-    bytes.collect::<Vec<u8>>().chunks(1 << 16).try_for_each(|chunk| file.write_all(chunk))?;
-    Ok(file.flush()?)
 }

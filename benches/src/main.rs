@@ -2,6 +2,8 @@
 //! against the neighbour searches it contains. Run through `./bench`.
 
 mod fit;
+mod knn;
+mod npy;
 mod search;
 mod stages;
 mod time;
@@ -15,6 +17,11 @@ fn main() -> Result<()> {
         ["fit", python, n, d, c, threads, repeats] => {
             let shape = fit::Shape { n: n.parse()?, d: d.parse()?, c: c.parse()? };
             fit::run(python, shape, threads.parse()?, repeats.parse()?)?
+        }
+        ["knn", python, queries, rows, d, threads, repeats, peers] => {
+            let (queries, rows, d) = (queries.parse()?, rows.parse()?, d.parse()?);
+            let (threads, repeats) = (threads.parse()?, repeats.parse()?);
+            knn::run(python, &knn::Search { queries, rows, d, threads, repeats, peers })?
         }
         ["search", n, d, c, threads] => search::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
         ["stages", n, d, c, threads] => stages::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,

@@ -31,6 +31,11 @@ impl Times {
         })
     }
 
+    /// The least wall time.
+    pub(crate) fn wall_min(&self) -> f64 {
+        least(&self.wall)
+    }
+
     /// The least CPU time.
     pub(crate) fn cpu_min(&self) -> f64 {
         least(&self.cpu)

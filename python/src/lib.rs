@@ -1,1 +1,40 @@
-//! x
+//! The extension module `mahala._mahala`: arrays in, the library's answers out. No mathematics here.
+//!
+//! The estimators in `python/mahala` check their input with scikit-learn, call these functions, and keep what
+//! comes back in NumPy attributes.
+
+mod array;
+mod fit;
+mod metric;
+mod model;
+mod moments;
+mod neighbors;
+mod params;
+mod run;
+mod spd;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _mahala {
+    #[pymodule_export]
+    use super::fit::{fit_labels, fit_moments, fit_pairs};
+    #[pymodule_export]
+    use super::metric::{label_threshold, linear_map, matrix, onnx, pair_distances, transform};
+    #[pymodule_export]
+    use super::model::{load_model, save_model};
+    #[pymodule_export]
+    use super::moments::Moments;
+    #[pymodule_export]
+    use super::neighbors::{classify, neighbors};
+    #[pymodule_export]
+    use super::run::thread_count;
+    #[pymodule_export]
+    use super::spd::{geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -213,7 +213,8 @@ impl LearnArgs {
 }
 
 fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    let progress = Progress::spinner(&format!("reading {}", path.display()));
+    let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
+    let progress = Progress::spinner(&format!("reading {source}"));
     let table = read_table(path, options)?;
     progress.finish();
     table.notes.iter().for_each(|note| say(&format!("note: {note}")));
@@ -225,7 +226,12 @@ pub(crate) fn dataset(table: &Table) -> Result<Dataset> {
     let Some(labels) = &table.labels else {
         bail!("{} was read without labels\nhint: name the label column with --label COLUMN", table.source);
     };
-    Ok(Dataset::new(Rows::new(table.rows.clone(), table.names.len())?, Labels::new(labels))?)
+    let labels = Labels::new(labels);
+    if table.n >= 10 && 2 * labels.class_count() > table.n {
+        let classes = labels.class_count();
+        say(&format!("note: {} rows have {classes} classes; is the label a measured number?", table.n));
+    }
+    Ok(Dataset::new(Rows::new(table.rows.clone(), table.names.len())?, labels)?)
 }
 
 /// A table's rows alone.

@@ -127,13 +127,16 @@ fn outputs_that_cannot_be_written_are_refused_at_once() {
         "predict wine.st wine.csv",
         "neighbors wine.st wine.csv",
         "export wine.st --form json",
+        "tune wine.csv --label label --svg",
+        "evaluate wine.csv --label label --svg",
     ] {
+        let option = if line.ends_with("--svg") { "" } else { " -o" };
         place.refuses(
-            &format!("{line} -o no/such/file"),
+            &format!("{line}{option} no/such/file"),
             "error: cannot write no/such/file: the directory no/such does not exist; create it or choose another path",
         );
         place.refuses(
-            &format!("{line} -o ."),
+            &format!("{line}{option} ."),
             "error: cannot write .: it is a directory; give the name of a file in it",
         );
     }
@@ -282,8 +285,12 @@ fn more_neighbours_than_rows_are_pointed_out_when_t_is_chosen() {
 }
 
 #[test]
-fn exports_need_a_form() {
+fn forms_are_told_by_names() {
     let place = Place::with_wine_model();
+    place.refuses(
+        "transform wine.st wine.csv -o z.csv.gz",
+        "error: z.csv.gz: rows are written as .csv or .npy",
+    );
     place.refuses(
         "export wine.st -o wine.bin",
         "error: wine.bin: the name does not tell the form\nhint: --form onnx|npy|csv|json",

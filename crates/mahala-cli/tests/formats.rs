@@ -1,5 +1,7 @@
 //! The same table in every format, and tables as people really have them.
 
+#![allow(clippy::format_collect, reason = "small texts read best where they are made")]
+
 mod common;
 
 use common::{Place, npy, numbers};

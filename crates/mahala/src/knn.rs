@@ -1,14 +1,15 @@
 //! Exact k nearest neighbours, by blocks.
 //!
-//! Scores `½‖y‖² − x·y` come from a matrix product in single precision over centred rows; every row
-//! whose score is within the rounding bound of the k-th best is then measured again in double
-//! precision by the plain formula `Σ(x_j − y_j)²`. The answer is therefore the exact one, whatever the
+//! Scores `x·y − ½‖y‖²` come from single precision over centred rows, a tile of queries against a panel of
+//! rows at a time ([`crate::knn_kernel`]); only those that reach the bound of the k best so far are ever
+//! stored. Every row within the rounding bound of the k-th best is then measured again in double precision
+//! by the plain formula `Σ(x_j − y_j)²`. The answer is therefore the exact one, whatever the machine and the
 //! number of threads: nearest first, equal distances to the earlier row.
 
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
+use crate::knn_candidates::{Candidates, take};
+use crate::knn_kernel::{QUERIES, ROWS, roundings, scan};
 use rayon::prelude::*;
 
 /// Rows to search among.
@@ -30,8 +31,10 @@ pub struct Knn {
     centre: Vec<f64>,
     /// A power of two that brings the longest centred row below 1.
     unit: f64,
-    single: Vec<f32>,
-    half_norms: Vec<f32>,
+    /// Panels of rows in single precision, feature by feature.
+    panels: Vec<f32>,
+    /// `−½‖y‖²` of each row; −∞ for those that fill the last panel.
+    starts: Vec<f32>,
     longest: f64,
 }
 
@@ -43,9 +46,6 @@ pub struct Neighbors {
     distances: Vec<f64>,
 }
 
-const QUERIES: usize = 64;
-const ROWS: usize = 1024;
-
 impl Knn {
     /// Prepares the rows.
     ///
@@ -55,12 +55,7 @@ impl Knn {
         if rows.is_empty() {
             return Err(Error::Empty { what: "the table of rows to search" });
         }
-        let d = rows.columns();
-        let mut centre = vec![0.0; d];
-        for i in 0..rows.len() {
-            // Divided first: a sum of rows near 1e308 would overflow.
-            centre.iter_mut().zip(rows.row(i)).for_each(|(c, x)| *c += x / rows.len() as f64);
-        }
+        let centre = mean(&rows);
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
         let unit = if longest > 0.0 && longest.is_finite() {
             // Clamped: beside subnormal rows the power itself would overflow.
@@ -68,9 +63,10 @@ impl Knn {
         } else {
             1.0
         };
-        let single = to_single(rows.values(), &centre, unit);
-        let half_norms = single.chunks_exact(d).map(|y| (0.5 * square_sum(y)) as f32).collect();
-        Ok(Self { rows, centre, unit, single, half_norms, longest: longest * unit })
+        let all: Vec<&[f64]> = rows.values().chunks_exact(rows.columns()).collect();
+        let panels = pack::<ROWS>(&all, &centre, unit);
+        let starts = starts(&panels, rows.len(), rows.columns());
+        Ok(Self { rows, centre, unit, panels, starts, longest: longest * unit })
     }
 
     /// The rows searched among.
@@ -92,53 +88,53 @@ impl Knn {
             return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
         }
         let d = queries.columns();
+        // As many queries as leave room for rows in the cache.
+        let together = (32_768 / d).clamp(4 * QUERIES, 40 * QUERIES).next_multiple_of(QUERIES);
         let found: Vec<Vec<(f64, usize)>> = queries
             .values()
-            .par_chunks(QUERIES * d)
-            .flat_map_iter(|block| self.search_block(block, k))
+            .par_chunks(together * d)
+            .flat_map_iter(|block| self.search_block(&block.chunks_exact(d).collect::<Vec<_>>(), k))
             .collect();
         let indices = found.iter().flatten().map(|&(_, i)| i).collect();
         let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
         Ok(Neighbors { k, indices, distances })
     }
 
-    fn search_block(&self, queries: &[f64], k: usize) -> Vec<Vec<(f64, usize)>> {
+    /// Block after block of rows, each small enough to stay in the cache while all queries meet it.
+    fn search_block(&self, queries: &[&[f64]], k: usize) -> Vec<Vec<(f64, usize)>> {
         let d = self.rows.columns();
-        let n = queries.len() / d;
-        let single = to_single(queries, &self.centre, self.unit);
-        let mut candidates: Vec<Candidates> = queries
-            .chunks_exact(d)
-            .map(|query| Candidates::new(k, self.score_error(centred_norm(query, &self.centre) * self.unit)))
-            .collect();
-        let mut scores = vec![0f32; n * ROWS];
-        for (block, rows) in self.single.chunks(ROWS * d).enumerate() {
-            let m = rows.len() / d;
-            let half_norms = &self.half_norms[block * ROWS..block * ROWS + m];
-            let to = MatMut::from_row_major_slice_mut(&mut scores[..n * m], n, m);
-            let (from, rows) =
-                (MatRef::from_row_major_slice(&single, n, d), MatRef::from_row_major_slice(rows, m, d));
-            matmul(to, Accum::Replace, from, rows.transpose(), -1.0, Par::Seq);
-            for (candidates, scores) in candidates.iter_mut().zip(scores[..n * m].chunks_exact(m)) {
-                candidates.scan(scores, half_norms, block * ROWS);
+        let tiles = pack::<QUERIES>(queries, &self.centre, self.unit);
+        let norm = |query: &&[f64]| centred_norm(query, &self.centre) * self.unit;
+        let mut candidates: Vec<Candidates> =
+            queries.iter().map(|query| Candidates::new(k, self.score_error(norm(query)))).collect();
+        let panels = (32_768 / (d * ROWS)).max(1);
+        let blocks = self.panels.chunks(panels * d * ROWS).zip(self.starts.chunks(panels * ROWS));
+        for (block, (rows, starts)) in blocks.enumerate() {
+            let first = block * panels * ROWS;
+            for (tile, candidates) in tiles.chunks_exact(d * QUERIES).zip(candidates.chunks_mut(QUERIES)) {
+                let mut bounds = [f32::INFINITY; QUERIES];
+                bounds.iter_mut().zip(&*candidates).for_each(|(bound, c)| *bound = c.bound);
+                scan(tile, rows, starts, &mut bounds, &mut |panel, scores, bounds| {
+                    take(candidates, scores, first + panel * ROWS, bounds);
+                });
             }
         }
         candidates
             .into_iter()
-            .zip(queries.chunks_exact(d))
+            .zip(queries)
             .map(|(candidates, query)| self.decide(candidates, query, k))
             .collect()
     }
 
     /// A bound on `|computed score − true score|` for a query of this norm.
     ///
-    /// With u = 2⁻²⁴: each factor is rounded once (2u), a dot product of length d adds d·u, the half
-    /// norm and the final sum add 2u more; all relative to `‖x‖‖y‖ + ½‖y‖²`. The constant covers
-    /// higher orders and products below the range of single precision.
+    /// Roundings of 2⁻²⁴ each (see [`roundings`]), relative to `‖x‖‖y‖ + ½‖y‖²`; the factor covers higher
+    /// orders, the last term products below the range of single precision.
     fn score_error(&self, query_norm: f64) -> f32 {
-        let d = self.rows.columns() as f64;
-        let relative = 1.01 * (d + 8.0) * 2f64.powi(-24);
-        let bound =
-            relative * (query_norm * self.longest + 0.5 * self.longest * self.longest) + d * 2f64.powi(-120);
+        let d = self.rows.columns();
+        let relative = 1.01 * roundings(d) * 2f64.powi(-24);
+        let size = query_norm * self.longest + 0.5 * self.longest * self.longest;
+        let bound = relative * size + d as f64 * 2f64.powi(-120);
         // Beyond this the product itself may overflow: every row becomes a candidate.
         if query_norm < 1e15 { bound as f32 } else { f32::INFINITY }
     }
@@ -220,55 +216,41 @@ impl Neighbors {
     }
 }
 
-/// The candidates of one query: all rows whose score may still be among the `k` best.
-struct Candidates {
-    k: usize,
-    error: f32,
-    /// Scores above this cannot be among the `k` best: the k-th best so far plus twice the error.
-    bound: f32,
-    found: Vec<(f32, u32)>,
-    prune_at: usize,
+/// Rows in single precision, centred and scaled, `WIDTH` at a time with each feature's values together;
+/// the last group is filled up with zeros.
+fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f32> {
+    let d = centre.len();
+    let mut packed = vec![0f32; rows.len().div_ceil(WIDTH) * d * WIDTH];
+    for (rows, group) in rows.chunks(WIDTH).zip(packed.chunks_exact_mut(d * WIDTH)) {
+        for (j, (c, to)) in centre.iter().zip(group.as_chunks_mut::<WIDTH>().0).enumerate() {
+            to.iter_mut().zip(rows).for_each(|(to, row)| *to = ((row[j] - c) * unit) as f32);
+        }
+    }
+    packed
 }
 
-impl Candidates {
-    fn new(k: usize, error: f32) -> Self {
-        Self { k, error, bound: f32::INFINITY, found: Vec::new(), prune_at: (4 * k).max(64) }
-    }
-
-    fn scan(&mut self, products: &[f32], half_norms: &[f32], first: usize) {
-        for (chunk, (products, norms)) in products.chunks(16).zip(half_norms.chunks(16)).enumerate() {
-            let lowest = products.iter().zip(norms).map(|(p, h)| p + h).fold(f32::INFINITY, f32::min);
-            if lowest > self.bound {
-                continue;
-            }
-            for (k, (p, h)) in products.iter().zip(norms).enumerate() {
-                if p + h <= self.bound {
-                    self.found.push((p + h, (first + 16 * chunk + k) as u32));
-                }
-            }
-            if self.found.len() >= self.prune_at {
-                self.prune();
-            }
+/// `−½‖y‖²` of each packed row; −∞ for the zeros that fill the last panel.
+fn starts(panels: &[f32], n: usize, d: usize) -> Vec<f32> {
+    let mut starts = Vec::with_capacity(n.next_multiple_of(ROWS));
+    for panel in panels.chunks_exact(d * ROWS) {
+        let mut squares = [0.0f64; ROWS];
+        for values in panel.as_chunks::<ROWS>().0 {
+            squares.iter_mut().zip(values).for_each(|(sum, &y)| *sum += f64::from(y) * f64::from(y));
         }
+        starts.extend(squares.map(|square| (-0.5 * square) as f32));
     }
+    starts[n..].fill(f32::NEG_INFINITY);
+    starts
+}
 
-    fn prune(&mut self) {
-        if self.found.len() < self.k {
-            return;
-        }
-        let (_, kth, _) = self.found.select_nth_unstable_by(self.k - 1, |a, b| a.0.total_cmp(&b.0));
-        let bound = kth.0 + 2.0 * self.error;
-        // Rounded up, so that the bound stays one.
-        self.bound = bound + bound.abs() * f32::EPSILON;
-        let bound = self.bound;
-        self.found.retain(|candidate| candidate.0 <= bound);
-        self.prune_at = (2 * self.found.len()).max(4 * self.k).max(64);
+/// The mean of the rows; divided first, for a sum of rows near 1e308 would overflow.
+fn mean(rows: &Rows) -> Vec<f64> {
+    let share = 1.0 / rows.len() as f64;
+    let mut mean = vec![0.0; rows.columns()];
+    for row in rows.values().chunks_exact(rows.columns()) {
+        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x * share);
     }
-
-    fn into_indices(mut self) -> Vec<usize> {
-        self.prune();
-        self.found.into_iter().map(|(_, i)| i as usize).collect()
-    }
+    mean
 }
 
 /// `Σ(x_j − y_j)²` in the given unit and a fixed order of four partial sums.
@@ -288,23 +270,22 @@ fn squared_distance(x: &[f64], y: &[f64], unit: f64) -> f64 {
 }
 
 fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
+    let mut partial = [0.0f64; 4];
+    for (x, c) in row.chunks(4).zip(centre.chunks(4)) {
+        for ((sum, x), c) in partial.iter_mut().zip(x).zip(c) {
+            *sum += (x - c) * (x - c);
+        }
+    }
+    let squares: f64 = partial.iter().sum();
+    if squares > 1e-280 && squares < 1e300 {
+        return squares.sqrt();
+    }
+    // The squares left the range: once more, relative to the largest difference.
     let largest = row.iter().zip(centre).map(|(x, c)| (x - c).abs()).fold(0.0, f64::max);
     if largest == 0.0 || !largest.is_finite() {
         return largest;
     }
     largest * row.iter().zip(centre).map(|(x, c)| ((x - c) / largest).powi(2)).sum::<f64>().sqrt()
-}
-
-fn to_single(values: &[f64], centre: &[f64], unit: f64) -> Vec<f32> {
-    let mut single = Vec::with_capacity(values.len());
-    for row in values.chunks_exact(centre.len()) {
-        single.extend(row.iter().zip(centre).map(|(x, c)| ((x - c) * unit) as f32));
-    }
-    single
-}
-
-fn square_sum(row: &[f32]) -> f64 {
-    row.iter().map(|&x| f64::from(x) * f64::from(x)).sum()
 }
 
 #[cfg(test)]

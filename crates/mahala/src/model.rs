@@ -24,11 +24,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: &str = "mahala-metric";
 const MAJOR: u64 = 1;
 const VERSION: &str = "1.0";
 const MAX_HEADER: u64 = 64 << 20;
+/// Tells apart the unfinished files of one process.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// A metric with all that is needed to apply it.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,7 +152,8 @@ impl Model {
         let (path, bytes) = (path.as_ref(), self.to_bytes());
         Self::from_bytes(&bytes)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.part", std::process::id()));
+        let nth = WRITES.fetch_add(1, Ordering::Relaxed);
+        name.push(format!(".{}-{nth}.part", std::process::id()));
         let part = path.with_file_name(name);
         let write = || -> std::io::Result<()> {
             let mut file = std::fs::File::create(&part)?;

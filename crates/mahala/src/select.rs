@@ -210,11 +210,23 @@ impl CrossValidation {
     /// # Errors
     /// [`Error::Cancelled`] if `watch` says so.
     pub fn errors(&self, values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
+        self.errors_of(&[], values, watch)
+    }
+
+    /// The rows of all folds in the coordinates of their geodesics, if they are not too large to keep.
+    fn views(&self) -> Vec<FoldView<'_>> {
+        let bytes = 8 * self.folds.len() * self.data.len() * self.data.columns();
+        let kept = if bytes <= 512 << 20 { &self.folds[..] } else { &[] };
+        kept.iter().map(|fold| FoldView::new(fold, &self.data)).collect()
+    }
+
+    fn errors_of(&self, views: &[FoldView<'_>], values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
         let tested: usize = self.folds.iter().map(|fold| fold.test.len()).sum();
         let mut wrong = vec![0usize; values.len()];
         let (mut done, total) = (0, values.len() * self.folds.len());
-        for fold in &self.folds {
-            let view = FoldView::new(fold, &self.data);
+        for (index, fold) in self.folds.iter().enumerate() {
+            let made = if views.is_empty() { Some(FoldView::new(fold, &self.data)) } else { None };
+            let view = made.as_ref().unwrap_or_else(|| &views[index]);
             for (wrong, &t) in wrong.iter_mut().zip(values) {
                 *wrong += view.wrong_at(t, self.k)?;
                 done += 1;
@@ -233,8 +245,9 @@ impl CrossValidation {
     pub fn select(&self, watch: &mut Watch<'_>) -> Result<Selection> {
         let total = VALUES_OF_T * self.folds.len();
         let mut before = 0;
+        let views = self.views();
         let (t, curve) = two_step_search(|values| {
-            let errors = self.errors(values, &mut |done, _| watch(before + done, total))?;
+            let errors = self.errors_of(&views, values, &mut |done, _| watch(before + done, total))?;
             before += values.len() * self.folds.len();
             Ok(errors)
         })?;

@@ -2,7 +2,7 @@
 
 use crate::args::{InputArgs, LearnArgs, at_least, dataset, explain};
 use crate::commands::fit::PairsArg;
-use crate::commands::{create_output, print};
+use crate::commands::{create_output, print, write_figure};
 use crate::figure::BarPlot;
 use crate::input::ColumnRef;
 use crate::methods::Method;
@@ -14,7 +14,6 @@ use mahala::{Dataset, Folds, Gmml, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
@@ -97,6 +96,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     if matches!(args.pairs, PairsArg::File(_)) {
         bail!("--pairs must be all or sampled here: held-out rows need labels");
     }
+    let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let table = args.input.read(&args.data, args.label.as_ref())?;
     let data = dataset(&table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
@@ -113,11 +113,8 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
             Err(other) => other,
         })?;
     progress.finish();
-    if let Some(path) = &args.svg {
-        let mut output = create_output(path, &[&args.data])?;
-        output.write_all(figure(&table.source, &data, &outcomes).to_svg().as_bytes())?;
-        output.commit()?;
-        say(&format!("wrote {}", path.display()));
+    if let (Some(svg), Some(path)) = (svg, &args.svg) {
+        write_figure(svg, path, &figure(&table.source, &data, &outcomes).to_svg())?;
     }
     let json = to_json(&table.source, &data, &protocol, &outcomes);
     if args.json {

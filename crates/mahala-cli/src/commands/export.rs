@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// Options of `mahala export`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  mahala export wine.safetensors -o wine.onnx    input X [n, d], output Z [n, rank]
-  mahala export emb.safetensors -o map.npy       z = map · x, for a vector database
+  mahala export wine.safetensors -o wine.onnx    from X [n, d] to Z [n, rank]
+  mahala export emb.safetensors -o map.npy       z = map · x, for a database
   mahala export wine.safetensors --what matrix -o a.csv
   mahala export wine.safetensors -o wine.json")]
 pub(crate) struct Export {
@@ -115,7 +115,7 @@ fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
     for i in 0..matrix.nrows() {
         writer.write_record((0..matrix.ncols()).map(|j| table::exact(matrix[(i, j)])))?;
     }
-    Ok(writer.into_inner().map_err(|error| error.into_error())?)
+    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
 fn to_json(model: &Model) -> Result<Value> {

@@ -60,7 +60,8 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     if let Some(threshold) = model.threshold {
         lines.push(("same if within", table::rounded(threshold)));
     }
-    let mut text: String = lines.iter().map(|(key, value)| format!("{key:>15}  {value}\n")).collect();
+    let mut text = String::new();
+    lines.iter().for_each(|(key, value)| text.push_str(&format!("{key:>15}  {value}\n")));
     text.push_str(&spectrum(model));
     text.push_str(&weights(model)?);
     Ok(text)
@@ -124,13 +125,15 @@ fn weights(model: &Model) -> Result<String> {
     Ok(text)
 }
 
-/// At most as wide as its column.
+/// At most as wide as its column; long names often differ at the end.
 fn shortened(name: String) -> String {
     const WIDEST: usize = 30;
-    if name.chars().count() <= WIDEST {
+    let length = name.chars().count();
+    if length <= WIDEST {
         return name;
     }
-    name.chars().take(WIDEST - 1).chain(['…']).collect()
+    let (head, tail) = (WIDEST / 2 - 1, WIDEST / 2);
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(length - tail)).collect()
 }
 
 fn show(value: &Value) -> String {

@@ -16,6 +16,7 @@ use crate::output::AtomicFile;
 use anyhow::{Result, anyhow, bail};
 use mahala::{Error, Model};
 use std::fs::canonicalize;
+use std::io::Write as _;
 use std::path::Path;
 
 /// Reads a model file.
@@ -44,6 +45,14 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
         bail!("cannot write {}: it is also read; choose another name", path.display());
     }
     AtomicFile::create(path)
+}
+
+/// Completes the file of a figure.
+pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Result<()> {
+    file.write_all(svg.as_bytes())?;
+    file.commit()?;
+    crate::say(&format!("wrote {}", path.display()));
+    Ok(())
 }
 
 /// Writes text to stdout; a closed pipe is no error.

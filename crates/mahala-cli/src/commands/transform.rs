@@ -5,7 +5,7 @@ use crate::commands::{create_output, load_model};
 use crate::export::npy::npy_header;
 use crate::input::ColumnRef;
 use crate::table;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use mahala::Rows;
 use std::io::Write;
@@ -35,6 +35,7 @@ pub(crate) struct Transform {
 /// Transforms and writes.
 pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
+    check_form(&args.output)?;
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
     let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
     let z = model.metric.transform(&rows(&table)?)?;
@@ -46,7 +47,16 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     output.commit()
 }
 
-pub(crate) fn is_npy(path: &Path) -> bool {
+/// Refuses names that promise another form than CSV or NPY.
+fn check_form(path: &Path) -> Result<()> {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if ["gz", "json", "libsvm", "npz", "parquet", "pq", "svm", "tsv"].contains(&&*extension) {
+        bail!("{}: rows are written as .csv or .npy", path.display());
+    }
+    Ok(())
+}
+
+fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 

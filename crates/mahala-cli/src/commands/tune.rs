@@ -2,16 +2,14 @@
 
 use crate::args::{InputArgs, LearnArgs, dataset, explain};
 use crate::commands::fit::PairsArg;
-use crate::commands::{create_output, print};
+use crate::commands::{create_output, print, write_figure};
 use crate::figure::{LinePlot, LineSeries, Mark};
 use crate::input::ColumnRef;
 use crate::progress::Progress;
-use crate::say;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
 use serde_json::json;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Options of `mahala tune`.
@@ -56,15 +54,13 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
     if matches!(args.pairs, PairsArg::File(_)) {
         bail!("--pairs must be all or sampled here: the curve needs labels");
     }
+    let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let table = args.input.read(&args.data, args.label.as_ref())?;
     let data = dataset(&table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let curve = curve(&gmml, &data, args.steps).map_err(|error| explain(error, &table.names))?;
-    if let Some(path) = &args.svg {
-        let mut output = create_output(path, &[&args.data])?;
-        output.write_all(figure(&curve, &table.source).to_svg().as_bytes())?;
-        output.commit()?;
-        say(&format!("wrote {}", path.display()));
+    if let (Some(svg), Some(path)) = (svg, &args.svg) {
+        write_figure(svg, path, &figure(&curve, &table.source).to_svg())?;
     }
     if args.json {
         let json = json!({

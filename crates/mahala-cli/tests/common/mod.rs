@@ -78,7 +78,10 @@ impl Place {
 
     pub(crate) fn run_arguments(&self, arguments: &[&str], stdin: &[u8]) -> Ran {
         let mut command = Command::new(binary());
-        let output = command.current_dir(self.0.path()).args(arguments).write_stdin(stdin).output();
+        command.current_dir(self.0.path()).args(arguments).write_stdin(stdin);
+        // What the surroundings would change of help and colours.
+        command.env_remove("COLUMNS").env_remove("CLICOLOR_FORCE");
+        let output = command.output();
         let output = output.expect("the command runs");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!stderr.contains("panicked"), "{arguments:?}: {stderr}");

@@ -1,0 +1,1 @@
+"""Metric learning in closed form."""

@@ -1,0 +1,106 @@
+//! NumPy arrays in and out.
+//!
+//! A float64 array in native byte order is read where it lies, whatever its strides. What is misaligned, in
+//! another byte order or of another type is converted by NumPy first.
+
+use mahala::{Labels, Mat, MatRef, Rows};
+use numpy::ndarray::{Array2, ArrayView2};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// A matrix of float64, readable where it lies.
+pub(crate) fn matrix_of<'py>(array: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray2<'py, f64>> {
+    if let Ok(array) = array.cast::<PyArray2<f64>>()
+        && is_aligned(array)?
+    {
+        return Ok(array.try_readonly()?);
+    }
+    let numpy = array.py().import("numpy")?;
+    let converted = numpy.call_method1("array", (array, "float64"))?;
+    match converted.cast_into::<PyArray2<f64>>() {
+        Ok(array) => Ok(array.try_readonly()?),
+        Err(error) => {
+            let seen = error.into_inner().getattr("ndim")?;
+            Err(PyValueError::new_err(format!("an array with 2 dimensions is needed, this has {seen}")))
+        }
+    }
+}
+
+/// A vector of float64.
+pub(crate) fn vector_of(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let numpy = array.py().import("numpy")?;
+    let array = numpy.call_method1("array", (array, "float64"))?;
+    let array = array.cast_into::<PyArray1<f64>>().map_err(PyErr::from)?;
+    Ok(array.try_readonly()?.as_array().to_vec())
+}
+
+/// Rows for the library, which keeps its own row-major copy.
+pub(crate) fn rows_of(array: &Bound<'_, PyAny>) -> PyResult<Rows> {
+    let matrix = matrix_of(array)?;
+    let view = matrix.as_array();
+    let rows = array.py().detach(move || {
+        let values = view.as_slice().map_or_else(|| view.iter().copied().collect(), <[f64]>::to_vec);
+        Rows::new(values, view.ncols())
+    });
+    rows.map_err(|error| crate::run::to_python(&error))
+}
+
+/// A small matrix, copied.
+pub(crate) fn mat_of(array: &Bound<'_, PyAny>) -> PyResult<Mat<f64>> {
+    let matrix = matrix_of(array)?;
+    let view = matrix.as_array();
+    Ok(Mat::from_fn(view.nrows(), view.ncols(), |i, j| view[(i, j)]))
+}
+
+/// Labels from class names and codes into them, in the library's order of names.
+pub(crate) fn labels_of(names: &[String], codes: &PyReadonlyArray1<'_, u32>) -> PyResult<Labels> {
+    let codes = codes.as_array();
+    match codes.iter().find(|&&code| code as usize >= names.len()) {
+        Some(code) => Err(PyValueError::new_err(format!("class code {code}, but {} classes", names.len()))),
+        None => Ok(Labels::new(codes.iter().map(|&code| &names[code as usize]))),
+    }
+}
+
+/// A view as faer's: no copy.
+#[allow(unsafe_code)]
+pub(crate) fn mat_ref<'a>(view: &'a ArrayView2<'_, f64>) -> MatRef<'a, f64> {
+    let (rows, columns) = view.dim();
+    let (down, right) = (view.strides()[0], view.strides()[1]);
+    // SAFETY: pointer, shape and strides (in elements, of either sign) are those of a valid view, whose
+    // alignment `matrix_of` has checked; the result borrows the view and only reads.
+    unsafe { MatRef::from_raw_parts(view.as_ptr(), rows, columns, down, right) }
+}
+
+/// Rows as an array.
+pub(crate) fn rows_out<'py>(py: Python<'py>, rows: &Rows) -> Bound<'py, PyArray2<f64>> {
+    table_out(py, rows.len(), rows.columns(), rows.values().to_vec())
+}
+
+/// Row-major cells as an array.
+pub(crate) fn table_out<T: numpy::Element>(
+    py: Python<'_>,
+    rows: usize,
+    columns: usize,
+    cells: Vec<T>,
+) -> Bound<'_, PyArray2<T>> {
+    match Array2::from_shape_vec((rows, columns), cells) {
+        Ok(table) => table.into_pyarray(py),
+        // Not reachable: the cells are counted where they are made.
+        Err(_) => PyArray2::zeros(py, (0, columns), false),
+    }
+}
+
+/// A matrix as an array.
+pub(crate) fn mat_out<'py>(py: Python<'py>, matrix: MatRef<'_, f64>) -> Bound<'py, PyArray2<f64>> {
+    Array2::from_shape_fn((matrix.nrows(), matrix.ncols()), |(i, j)| matrix[(i, j)]).into_pyarray(py)
+}
+
+fn is_aligned(array: &Bound<'_, PyArray2<f64>>) -> PyResult<bool> {
+    let aligned: bool = array.getattr("flags")?.getattr("aligned")?.extract()?;
+    // Strides that are no multiple of the cells' size cannot be told to a matrix library.
+    Ok(aligned && array.strides().iter().all(|stride| stride % 8 == 0))
+}

@@ -1,0 +1,99 @@
+//! A fitted metric at work.
+
+use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
+use crate::fit::dataset;
+use crate::run::{interruptible, to_python};
+use mahala::{Metric, Pair, Pairs, squared_pair_distances, threshold_for_labels};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A metric's state, as the estimators keep it: components, mean, scale or None.
+#[derive(FromPyObject)]
+pub(crate) struct State<'py>(Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+
+impl State<'_> {
+    /// The metric, checked anew: attributes can be changed by anyone.
+    pub(crate) fn metric(&self) -> PyResult<Metric> {
+        let scale = self.2.as_ref().map(vector_of).transpose()?;
+        Metric::new(mat_of(&self.0)?, vector_of(&self.1)?, scale).map_err(|error| to_python(&error))
+    }
+}
+
+/// Rows in coordinates where the metric is Euclidean.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn transform<'py>(
+    py: Python<'py>,
+    state: State<'py>,
+    x: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (metric, rows) = (state.metric()?, rows_of(x)?);
+    let z = interruptible(py, threads, move |_| metric.transform(&rows))?;
+    Ok(rows_out(py, &z))
+}
+
+/// The distance of each row of `first` from the same row of `second`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn pair_distances<'py>(
+    py: Python<'py>,
+    state: State<'py>,
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let (metric, first, second) = (state.metric()?, rows_of(first)?, rows_of(second)?);
+    if first.len() != second.len() {
+        return Err(PyValueError::new_err("pairs must have as many first as second ends"));
+    }
+    let squared = interruptible(py, threads, move |_| {
+        let pairs = (0..first.len()).map(|i| Pair::similar(i, i)).collect();
+        let pairs = Pairs::new(pairs, first.len(), second.len())?;
+        squared_pair_distances(&metric, &first, &second, &pairs)
+    })?;
+    Ok(PyArray1::from_iter(py, squared.into_iter().map(f64::sqrt)))
+}
+
+/// `A = LᵀL` for rows as the user has them.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn matrix<'py>(py: Python<'py>, state: State<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let metric = state.metric()?;
+    let a = interruptible(py, None, move |_| metric.matrix())?;
+    Ok(mat_out(py, a.as_ref()))
+}
+
+/// `L` for rows as the user has them: `z = map·x` up to a shift.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn linear_map<'py>(py: Python<'py>, state: State<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    Ok(mat_out(py, state.metric()?.map().as_ref()))
+}
+
+/// The distance that best separates random similar from random dissimilar pairs of labelled rows.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn label_threshold<'py>(
+    py: Python<'py>,
+    state: State<'py>,
+    x: &Bound<'py, PyAny>,
+    names: Vec<String>,
+    codes: PyReadonlyArray1<'py, u32>,
+    seed: u64,
+) -> PyResult<f64> {
+    let (metric, data) = (state.metric()?, dataset(x, &names, &codes)?);
+    interruptible(py, None, move |_| threshold_for_labels(&metric, &data, seed))
+}
+
+/// The transformation as the bytes of an ONNX model.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyResult<Bound<'py, PyBytes>> {
+    let metric = state.metric()?;
+    let precision = if single { mahala::Precision::F32 } else { mahala::Precision::F64 };
+    let bytes = mahala::onnx_model(&metric, precision).map_err(|error| to_python(&error))?;
+    Ok(PyBytes::new(py, &bytes))
+}

@@ -1,0 +1,83 @@
+//! The model file, the same as the command's.
+
+use crate::array::{labels_of, mat_out, rows_of, rows_out};
+use crate::metric::State;
+use crate::run::{interruptible, to_python};
+use mahala::Model;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What goes into the file beside the metric.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Content<'py> {
+    log_eigenvalues: Vec<f64>,
+    feature_names: Vec<String>,
+    threshold: Option<f64>,
+    params: String,
+    diagnostics: String,
+    references: Option<References<'py>>,
+}
+
+/// Training rows, not yet transformed, with names and codes of their classes.
+#[derive(FromPyObject)]
+pub(crate) struct References<'py>(Bound<'py, PyAny>, Vec<String>, PyReadonlyArray1<'py, u32>);
+
+/// Writes a model file.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn save_model<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    state: State<'py>,
+    content: Content<'py>,
+) -> PyResult<()> {
+    let metric = state.metric()?;
+    let references = match content.references {
+        Some(References(x, names, codes)) => Some((rows_of(&x)?, labels_of(&names, &codes)?)),
+        None => None,
+    };
+    let mut model = Model {
+        log_eigenvalues: content.log_eigenvalues,
+        feature_names: content.feature_names,
+        threshold: content.threshold,
+        params: json_of("params", &content.params)?,
+        diagnostics: json_of("diagnostics", &content.diagnostics)?,
+        ..Model::new(metric)
+    };
+    interruptible(py, None, move |_| {
+        if let Some((rows, labels)) = references {
+            model.references = Some((model.metric.transform(&rows)?, labels));
+        }
+        model.save(path)
+    })
+}
+
+/// Reads the bytes of a model file.
+#[pyfunction]
+pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyDict>> {
+    let model = Model::from_bytes(bytes).map_err(|error| to_python(&error))?;
+    let answer = PyDict::new(py);
+    answer.set_item("components", mat_out(py, model.metric.components()))?;
+    answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
+    answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
+    answer.set_item("feature_names", model.feature_names)?;
+    answer.set_item("threshold", model.threshold)?;
+    answer.set_item("params", model.params.to_string())?;
+    answer.set_item("diagnostics", model.diagnostics.to_string())?;
+    let references = model.references.as_ref().map(|(rows, labels)| {
+        (rows_out(py, rows), labels.names().to_vec(), PyArray1::from_slice(py, labels.codes()))
+    });
+    answer.set_item("references", references)?;
+    Ok(answer)
+}
+
+fn json_of(what: &str, text: &str) -> PyResult<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("{what} cannot be written as JSON: {error}")))
+}

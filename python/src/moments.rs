@@ -1,0 +1,122 @@
+//! Moments as a Python class.
+
+use crate::array::{labels_of, mat_ref, matrix_of, vector_of};
+use crate::run::{detached, to_python};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// Per class: count, mean and centred scatter of rows.
+#[pyclass(module = "mahala._mahala", subclass)]
+pub(crate) struct Moments(mahala::Moments);
+
+impl Moments {
+    pub(crate) fn inner(&self) -> &mahala::Moments {
+        &self.0
+    }
+}
+
+#[pymethods]
+impl Moments {
+    #[new]
+    fn new(n_features: usize) -> PyResult<Self> {
+        mahala::Moments::new(n_features).map(Self).map_err(|error| to_python(&error))
+    }
+
+    /// Adds rows; an array of float64 of any layout is read where it lies.
+    #[pyo3(signature = (x, names, codes, weights, threads))]
+    #[allow(clippy::needless_pass_by_value)]
+    fn add(
+        &mut self,
+        x: &Bound<'_, PyAny>,
+        names: Vec<String>,
+        codes: PyReadonlyArray1<'_, u32>,
+        weights: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+    ) -> PyResult<()> {
+        let labels = labels_of(&names, &codes)?;
+        let weights = weights.map(vector_of).transpose()?;
+        let matrix = matrix_of(x)?;
+        let view = matrix.as_array();
+        let moments = &mut self.0;
+        detached(x.py(), threads, move || moments.update(mat_ref(&view), &labels, weights.as_deref()))
+    }
+
+    /// Adds the rows another instance has seen.
+    fn add_moments(&mut self, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.try_borrow()?.0.clone();
+        self.0.merge(&other).map_err(|error| to_python(&error))
+    }
+
+    /// Takes the rows another instance has seen away again.
+    fn take_moments(&mut self, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.try_borrow()?.0.clone();
+        self.0.subtract(&other).map_err(|error| to_python(&error))
+    }
+
+    /// The moments as bytes.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.to_bytes())
+    }
+
+    /// Takes the place of these moments what `to_bytes` wrote.
+    fn set_bytes(&mut self, bytes: &[u8]) -> PyResult<()> {
+        self.0 = mahala::Moments::from_bytes(bytes).map_err(|error| to_python(&error))?;
+        Ok(())
+    }
+
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.columns()
+    }
+
+    #[getter]
+    fn n_samples(&self) -> u64 {
+        self.0.rows()
+    }
+
+    /// The classes' names, in order.
+    #[getter]
+    fn classes(&self) -> Vec<String> {
+        self.0.classes().iter().map(|class| class.name().to_owned()).collect()
+    }
+
+    /// How many rows of each class.
+    #[getter]
+    fn counts(&self) -> Vec<u64> {
+        self.0.classes().iter().map(mahala::ClassMoments::rows).collect()
+    }
+
+    /// The weight of each class.
+    #[getter]
+    fn weights(&self) -> Vec<f64> {
+        self.0.classes().iter().map(mahala::ClassMoments::weight).collect()
+    }
+
+    /// The mean of one class, in units of `2**units`.
+    fn class_mean<'py>(&self, py: Python<'py>, class: usize) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(PyArray1::from_slice(py, self.class(class)?.mean()))
+    }
+
+    /// The centred scatter of one class, both triangles, in units of `2**(units[i] + units[j])`.
+    fn class_scatter<'py>(&self, py: Python<'py>, class: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let lower = self.class(class)?.scatter();
+        let d = lower.nrows();
+        let cells = (0..d * d).map(|at| lower[((at / d).max(at % d), (at / d).min(at % d))]).collect();
+        Ok(crate::array::table_out(py, d, d, cells))
+    }
+
+    /// The power of two each column is measured in; 0 unless its numbers are extreme.
+    #[getter]
+    fn units(&self) -> Vec<i32> {
+        self.0.units().to_vec()
+    }
+}
+
+impl Moments {
+    fn class(&self, class: usize) -> PyResult<&mahala::ClassMoments> {
+        let classes = self.0.classes();
+        classes.get(class).ok_or_else(|| PyIndexError::new_err(format!("class {class} of {}", classes.len())))
+    }
+}

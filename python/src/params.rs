@@ -1,0 +1,68 @@
+//! An estimator's parameters as the library's.
+
+use crate::array::mat_of;
+use crate::run::to_python;
+use mahala::{Gmml, PairRule, Prior, Regularization, Spd, TChoice};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The parameters, from a dictionary that names them all.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Params<'py> {
+    t: Option<f64>,
+    reg: Option<f64>,
+    shrinkage: Option<f64>,
+    prior: Bound<'py, PyAny>,
+    sampled: bool,
+    standardize: bool,
+    rank: Option<usize>,
+    k: usize,
+    folds: usize,
+    selection_rows: usize,
+    seed: u64,
+}
+
+impl Params<'_> {
+    /// The library's parameters.
+    pub(crate) fn gmml(&self) -> PyResult<Gmml> {
+        let regularization = match (self.reg, self.shrinkage) {
+            (Some(_), Some(_)) => {
+                return Err(PyValueError::new_err(
+                    "reg and shrinkage cannot both be given; one must be None",
+                ));
+            }
+            (Some(lambda), None) => Regularization::Lambda(lambda),
+            (None, Some(rho)) => Regularization::Shrinkage(rho),
+            (None, None) => Regularization::None,
+        };
+        Ok(Gmml {
+            t: self.t.map_or(TChoice::CrossValidated, TChoice::Fixed),
+            regularization,
+            prior: self.prior()?,
+            pairs: if self.sampled { PairRule::Sampled } else { PairRule::All },
+            standardize: self.standardize,
+            rank: self.rank,
+            k: self.k,
+            folds: self.folds,
+            selection_rows: self.selection_rows,
+            seed: self.seed,
+            ..Gmml::default()
+        })
+    }
+
+    fn prior(&self) -> PyResult<Prior> {
+        let Ok(name) = self.prior.extract::<String>() else {
+            let matrix = Spd::new(mat_of(&self.prior)?).map_err(|error| to_python(&error))?;
+            return Ok(Prior::Matrix(matrix));
+        };
+        match name.as_str() {
+            "identity" => Ok(Prior::Identity),
+            "diagonal" => Ok(Prior::Diagonal),
+            "covariance" => Ok(Prior::Covariance),
+            _ => Err(PyValueError::new_err(format!(
+                "prior is '{name}'; it must be 'identity', 'diagonal', 'covariance' or a matrix"
+            ))),
+        }
+    }
+}
