@@ -1,1 +1,44 @@
-"""Metric learning in closed form."""
+"""Metric learning in closed form: a distance under which nearest neighbours are right.
+
+>>> from mahala import GMML
+>>> from sklearn.datasets import load_wine
+>>> from sklearn.model_selection import cross_val_score
+>>> from sklearn.neighbors import KNeighborsClassifier
+>>> from sklearn.pipeline import make_pipeline
+>>> X, y = load_wine(return_X_y=True)
+>>> knn = KNeighborsClassifier()
+>>> round(cross_val_score(knn, X, y).mean(), 2)
+0.69
+>>> round(cross_val_score(make_pipeline(GMML(), knn), X, y).mean(), 2)
+0.98
+"""
+
+from ._gmml import GMML
+from ._knn import MahalanobisKNN
+from ._mahala import (
+    __version__,
+    geometric_mean,
+    logdet_divergence,
+    riemannian_distance,
+    symmetrized_logdet_divergence,
+)
+from ._metric import MahalanobisDistance
+from ._model import load, load_classifier, save
+from ._moments import Moments
+from ._pairs import GMMLPairs
+
+__all__ = [
+    "GMML",
+    "GMMLPairs",
+    "MahalanobisDistance",
+    "MahalanobisKNN",
+    "Moments",
+    "__version__",
+    "geometric_mean",
+    "load",
+    "load_classifier",
+    "logdet_divergence",
+    "riemannian_distance",
+    "save",
+    "symmetrized_logdet_divergence",
+]

@@ -20,7 +20,9 @@ mod _mahala {
     #[pymodule_export]
     use super::fit::{fit_labels, fit_moments, fit_pairs};
     #[pymodule_export]
-    use super::metric::{label_threshold, linear_map, matrix, onnx, pair_distances, transform};
+    use super::metric::{
+        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
+    };
     #[pymodule_export]
     use super::model::{load_model, save_model};
     #[pymodule_export]

@@ -97,3 +97,14 @@ pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyR
     let bytes = mahala::onnx_model(&metric, precision).map_err(|error| to_python(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }
+
+/// `L` of a given matrix `A = LᵀL`.
+#[pyfunction]
+pub(crate) fn components_of<'py>(
+    py: Python<'py>,
+    matrix: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let matrix = mat_of(matrix)?;
+    let metric = interruptible(py, None, move |_| Metric::from_matrix(&mahala::Spd::new(matrix)?))?;
+    Ok(mat_out(py, metric.components()))
+}

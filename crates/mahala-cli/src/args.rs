@@ -253,20 +253,33 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
             "all {rows} rows belong to one class ('{class}'); at least two are needed\nhint: is --label the \
              right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
         ),
-        mahala::Error::Parameter { name: "rank", value, .. } => {
-            anyhow!("--rank is {value}; there are {}", table::count(names.len() as u64, "column"))
-        }
+        mahala::Error::Parameter { name: "rank", value, .. } => anyhow!(
+            "--rank is {value}; it must be at most the number of columns that vary (there are {})",
+            table::count(names.len() as u64, "column")
+        ),
         mahala::Error::Parameter { name: "t", value, allowed } => {
             anyhow!("t is {value}; it must be {allowed}\nhint: --t 0.5")
         }
         mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage"), value, allowed } => {
             anyhow!("--{parameter} is {value}; it must be {allowed}")
         }
-        mahala::Error::TooFewRows { what, .. } if what.contains("choosing t") => {
-            anyhow!("{error}\nhint: give t instead of choosing it: --t 0.5")
+        // Options are checked before, so that folds are too few only where rows are.
+        mahala::Error::Parameter { name: "folds", .. } => no_fold("the rows"),
+        mahala::Error::TooFewRows { what, seen, .. } if what.contains("choosing t") => {
+            no_fold(&table::count(seen as u64, "row"))
+        }
+        mahala::Error::NotPositiveDefinite { what, .. } if what.contains("prior") => {
+            anyhow!("{error}\nhint: --prior diagonal, or more rows than columns")
         }
         other => other.into(),
     }
+}
+
+fn no_fold(rows: &str) -> anyhow::Error {
+    anyhow!(
+        "t cannot be chosen by cross-validation: {rows} are too few, or too alike, for a fold to learn from\n\
+         hint: give t instead: --t 0.5"
+    )
 }
 
 fn read_prior(path: &Path, d: usize) -> Result<Spd> {

@@ -252,7 +252,10 @@ fn numbers_outside_their_range_are_refused() {
     place.refuses(&fit("--lambda -1"), "error: --lambda is -1; it must be finite and at least 0");
     place.refuses(&fit("--lambda nan"), "error: --lambda is NaN; it must be finite and at least 0");
     place.refuses(&fit("--shrinkage 1.5"), "error: --shrinkage is 1.5; it must be between 0 and 1");
-    place.refuses(&fit("--rank 5"), "error: --rank is 5; there are 4 columns");
+    place.refuses(
+        &fit("--rank 5"),
+        "error: --rank is 5; it must be at most the number of columns that vary (there are 4 columns)",
+    );
     place.refuses("predict wine.st wine.csv -k 179", "error: -k is 179, but only 178 rows can vote");
     place.refuses("neighbors wine.st wine.csv -k 178", "error: -k is 178, but each row has only 177 others");
     place.refuses(

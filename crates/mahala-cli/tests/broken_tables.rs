@@ -158,6 +158,19 @@ fn a_label_that_is_a_measured_number_is_pointed_out() {
 }
 
 #[test]
+fn too_few_rows_to_choose_t_on_say_so() {
+    let place = Place::new();
+    place.write("t.csv", "a,y\n1,x\n2,z\n3,z\n");
+    let message = "error: t cannot be chosen by cross-validation: 3 rows are too few, or too alike, for a fold to \
+                   learn from\nhint: give t instead: --t 0.5";
+    place.refuses("fit t.csv --label y -o m.st", message);
+    place.refuses("tune t.csv --label y", message);
+    place.ok("fit t.csv --label y --t 0.5 -o m.st");
+    place.write("one.csv", "a,y\n1,x\n");
+    assert_eq!(place.run("tune one.csv --label y").code, 1);
+}
+
+#[test]
 fn a_class_of_one_row_takes_part() {
     let mut content = table(|x, _| x.to_string());
     content.push_str("3,4,alone\n");

@@ -145,7 +145,7 @@ fn splits_that_cannot_be_are_refused() {
         "error: all 50 rows belong to one class ('setosa'); at least two are needed\n\
          hint: is --label the right column? Without classes, mark pairs of rows as similar or not: --pairs FILE",
     );
-    place.refuses(&evaluate("-k 76"), "error: -k is 76, but there are only 75 rows to learn on");
+    place.refuses(&evaluate("-k 76"), "error: -k is 76, but only 75 rows can vote");
     place.refuses(
         &evaluate("--folds 151"),
         "error: cross-validation with that many folds needs at least 151 rows; 150 given",

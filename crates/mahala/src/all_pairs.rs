@@ -9,9 +9,9 @@
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::linalg::{parallelism, times_power_of_two};
 use crate::moments::{ClassMoments, Moments, members_by_class};
 use crate::scatter::{PairCount, Scatter};
-use crate::spd::{parallelism, times_power_of_two};
 use faer::{Mat, MatMut};
 use rayon::prelude::*;
 

@@ -11,11 +11,12 @@
 //! nothing over- or underflows, whatever the scale of `S` and `D`.
 
 use crate::error::{Error, Result};
-use crate::memory::Spare;
-use crate::spd::{
-    Eigen, Spd, cholesky, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism, scaled_lower,
+use crate::linalg::{
+    Eigen, cholesky, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism, scaled_lower,
     times_power_of_two, weighted_gram,
 };
+use crate::memory::Spare;
+use crate::spd::Spd;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatRef};

@@ -5,7 +5,7 @@
 //! Features of extreme scale are measured in a power of two of their own (their *unit*), which is
 //! exact and keeps squares of 1e±150 in range.
 
-use crate::spd::{exponent_of, times_power_of_two};
+use crate::linalg::{exponent_of, times_power_of_two};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 

@@ -9,7 +9,7 @@
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
 use crate::knn_candidates::{Candidates, take};
-use crate::knn_kernel::{QUERIES, ROWS, roundings, scan};
+use crate::knn_kernel::{QUERIES, ROWS, roundings, scan, squared_distance};
 use rayon::prelude::*;
 
 /// Rows to search among.
@@ -146,7 +146,7 @@ impl Knn {
             if candidates.error.is_finite() { candidates.into_indices() } else { all.collect() };
         let unit = self.measuring_unit(query);
         let mut measured: Vec<(f64, usize)> =
-            indices.into_iter().map(|i| (squared_distance(query, self.rows.row(i), unit), i)).collect();
+            indices.into_iter().map(|i| (squared_distance_in(unit, query, self.rows.row(i)), i)).collect();
         let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
         if measured.len() > k {
             measured.select_nth_unstable_by(k - 1, order);
@@ -253,30 +253,18 @@ fn mean(rows: &Rows) -> Vec<f64> {
     mean
 }
 
-/// `Σ(x_j − y_j)²` in the given unit and a fixed order of four partial sums.
-fn squared_distance(x: &[f64], y: &[f64], unit: f64) -> f64 {
+/// `Σ(x_j − y_j)²` in the given unit.
+fn squared_distance_in(unit: f64, x: &[f64], y: &[f64]) -> f64 {
+    if unit == 1.0 {
+        return squared_distance(x, y);
+    }
     // Large numbers are made small before the subtraction, small differences large after it.
     let (before, after) = (unit.min(1.0), unit.max(1.0));
-    let square = |x: f64, y: f64| ((x * before - y * before) * after).powi(2);
-    let mut partial = [0.0f64; 4];
-    let (mut xs, mut ys) = (x.chunks_exact(4), y.chunks_exact(4));
-    for (x, y) in (&mut xs).zip(&mut ys) {
-        for k in 0..4 {
-            partial[k] += square(x[k], y[k]);
-        }
-    }
-    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(x, y)| square(*x, *y)).sum();
-    (partial[0] + partial[1]) + (partial[2] + partial[3]) + rest
+    x.iter().zip(y).map(|(x, y)| ((x * before - y * before) * after).powi(2)).sum()
 }
 
 fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
-    let mut partial = [0.0f64; 4];
-    for (x, c) in row.chunks(4).zip(centre.chunks(4)) {
-        for ((sum, x), c) in partial.iter_mut().zip(x).zip(c) {
-            *sum += (x - c) * (x - c);
-        }
-    }
-    let squares: f64 = partial.iter().sum();
+    let squares = squared_distance(row, centre);
     if squares > 1e-280 && squares < 1e300 {
         return squares.sqrt();
     }
@@ -295,7 +283,7 @@ mod tests {
 
     fn brute(rows: &Rows, query: &[f64], k: usize) -> Vec<usize> {
         let mut all: Vec<(f64, usize)> =
-            (0..rows.len()).map(|i| (squared_distance(query, rows.row(i), 1.0), i)).collect();
+            (0..rows.len()).map(|i| (squared_distance(query, rows.row(i)), i)).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         all[..k].iter().map(|&(_, i)| i).collect()
     }

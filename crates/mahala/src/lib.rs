@@ -61,12 +61,14 @@ mod all_pairs;
 mod dataset;
 mod describe;
 mod error;
+mod folds;
 mod geodesic;
 mod gmml;
 mod gram;
 mod knn;
 mod knn_candidates;
 mod knn_kernel;
+mod linalg;
 mod memory;
 mod metric;
 mod model;
@@ -87,6 +89,7 @@ mod verify;
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
+pub use folds::Folds;
 pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };
@@ -101,9 +104,7 @@ pub use pairs::{Pair, Pairs, pair_budget};
 pub use random::Random;
 pub use regularize::{Prior, Regularization};
 pub use scatter::{PairCount, Scatter};
-pub use select::{
-    Criterion, CrossValidation, Folds, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes,
-};
+pub use select::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
 pub use solution::Solution;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;

@@ -2,8 +2,9 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
+use crate::linalg::{check_finite, eigen, weighted_gram};
 use crate::memory::Spare;
-use crate::spd::{Spd, check_finite, eigen, weighted_gram};
+use crate::spd::Spd;
 use crate::standardize::ColumnStatistics;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};

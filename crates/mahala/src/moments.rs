@@ -6,7 +6,7 @@
 use crate::dataset::{Dataset, Labels, sort_class_names};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks, shift_lower};
-use crate::spd::{parallelism, times_power_of_two};
+use crate::linalg::{parallelism, times_power_of_two};
 use faer::{Mat, MatRef, Par};
 use rayon::prelude::*;
 use std::collections::HashMap;

@@ -5,7 +5,8 @@
 
 use crate::error::Result;
 use crate::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
-use crate::spd::{Spd, product};
+use crate::linalg::product;
+use crate::spd::Spd;
 use faer::{Mat, MatRef};
 
 /// The objective of the basic form (eq. 8).

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::geodesic::descending;
+use crate::linalg::{check_finite, cholesky, times_power_of_two};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
-use crate::spd::{Spd, check_finite, cholesky, times_power_of_two};
+use crate::spd::Spd;
 use faer::{Mat, MatRef};
 
 /// How `S` and `D` are regularised.

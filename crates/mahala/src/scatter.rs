@@ -3,8 +3,8 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::linalg::{mirror_lower, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
-use crate::spd::{mirror_lower, parallelism, times_power_of_two};
 use faer::{Mat, MatRef};
 
 /// `S` and `D`, with the number of pairs behind each.

@@ -4,11 +4,11 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
+use crate::linalg::{eigen, exponent_of, product, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
 use crate::scatter::PairCount;
-use crate::spd::{eigen, exponent_of, product, times_power_of_two};
 use faer::{ColRef, Mat};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.

@@ -1,22 +1,10 @@
-//! Symmetric positive definite matrices, and the two factorisations everything rests on.
-//!
-//! Every factorisation here checks its input for NaN and infinity first: the eigenvalue iteration
-//! would otherwise run on for seconds before it gives up. A common power of two is taken out before
-//! an eigenproblem, so that entries of any uniform scale converge.
+//! Symmetric positive definite matrices, by construction.
 
 use crate::error::{Error, Result};
+use crate::linalg::{Eigen, check_finite, cholesky, eigen, parallelism, weighted_gram};
 use crate::memory::Spare;
-use faer::diag::Diag;
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::cholesky::llt::factor::{
-    LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
-};
-use faer::linalg::evd::{
-    ComputeEigenvectors, SelfAdjointEvdParams, self_adjoint_evd, self_adjoint_evd_scratch,
-};
-use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, Mat, MatRef, Par, Spec};
+use faer::{Mat, MatRef};
 
 /// A symmetric positive definite matrix, by construction.
 ///
@@ -33,12 +21,6 @@ pub struct Spd {
     matrix: Mat<f64>,
     /// Lower triangular, `matrix = factor · factorᵀ`.
     factor: Mat<f64>,
-}
-
-/// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
-pub(crate) struct Eigen {
-    pub(crate) values: Vec<f64>,
-    pub(crate) vectors: Mat<f64>,
 }
 
 impl Spd {
@@ -151,197 +133,6 @@ impl Spd {
     }
 }
 
-/// The lower Cholesky factor of a symmetric matrix, of which only the lower triangle is read.
-pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Mat<f64>> {
-    let d = matrix.nrows();
-    let (par, params) = (parallelism(d), Spec::<LltParams, f64>::default());
-    let mut factor = spare.take(d);
-    factor.copy_from_triangular_lower(matrix);
-    let mut buffer = MemBuffer::new(cholesky_in_place_scratch::<f64>(d, par, params));
-    cholesky_in_place(factor.as_mut(), LltRegularization::default(), par, MemStack::new(&mut buffer), params)
-        .map_err(|error| {
-            let faer::linalg::cholesky::llt::factor::LltError::NonPositivePivot { index } = error;
-            Error::NotPositiveDefinite { what, column: index }
-        })?;
-    if let Some(column) = (0..d).find(|&i| !(factor[(i, i)] > 0.0 && factor[(i, i)].is_finite())) {
-        return Err(Error::NotPositiveDefinite { what, column });
-    }
-    // The factorisation uses the other triangle as scratch.
-    for j in 1..d {
-        factor.as_mut().col_mut(j).subrows_mut(0, j).fill(0.0);
-    }
-    Ok(factor)
-}
-
-/// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
-pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Eigen> {
-    let d = matrix.nrows();
-    check_finite_lower(matrix)?;
-    let exponent = extreme_exponent(max_abs_lower(matrix));
-    let scaled = (exponent != 0).then(|| scaled_lower(matrix, -exponent));
-    let matrix = scaled.as_ref().map_or(matrix, Mat::as_ref);
-    if d == 2 {
-        let Eigen { values, vectors } = eigen_of_two(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]);
-        let values = values.iter().map(|&x| times_power_of_two(x, exponent)).collect();
-        return Ok(Eigen { values, vectors });
-    }
-    let (par, params) = (parallelism(d), Spec::<SelfAdjointEvdParams, f64>::default());
-    let mut values = Diag::<f64>::zeros(d);
-    let mut vectors = spare.take(d);
-    let mut buffer =
-        MemBuffer::new(self_adjoint_evd_scratch::<f64>(d, ComputeEigenvectors::Yes, par, params));
-    let stack = MemStack::new(&mut buffer);
-    self_adjoint_evd(matrix, values.as_mut(), Some(vectors.as_mut()), par, stack, params)
-        .map_err(|_| Error::NoConvergence { what })?;
-    let values: Vec<f64> = (0..d).map(|i| times_power_of_two(values[i], exponent)).collect();
-    if values.iter().any(|x| !x.is_finite()) {
-        return Err(Error::NoConvergence { what });
-    }
-    Ok(Eigen { values, vectors })
-}
-
-/// One rotation of Jacobi's for `[[p, q], [q, r]]`. The general routine treats two rows by a formula
-/// that cancels: of diag(1, 1e-8) it returns the small eigenvalue with half its digits.
-fn eigen_of_two(p: f64, q: f64, r: f64) -> Eigen {
-    let tangent = if q == 0.0 {
-        0.0
-    } else {
-        let cotangent = 0.5 * (r - p) / q; // of twice the angle
-        1f64.copysign(cotangent) / (cotangent.abs() + cotangent.hypot(1.0))
-    };
-    let cosine = 1.0 / tangent.hypot(1.0);
-    let sine = tangent * cosine;
-    let mut pairs = [(p - tangent * q, [cosine, -sine]), (r + tangent * q, [sine, cosine])];
-    pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    Eigen { values: pairs.map(|(x, _)| x).to_vec(), vectors: Mat::from_fn(2, 2, |i, j| pairs[j].1[i]) }
-}
-
-/// `V·diag(w)·Vᵀ`, exactly symmetric, for weights that are not negative (or any sign, at the same cost).
-pub(crate) fn weighted_gram(v: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
-    let d = v.nrows();
-    let scaled = Mat::from_fn(d, v.ncols(), |i, j| v[(i, j)] * weights[j]);
-    let mut product = Mat::zeros(d, d);
-    matmul(
-        product.as_mut(),
-        BlockStructure::TriangularLower,
-        Accum::Replace,
-        scaled.as_ref(),
-        BlockStructure::Rectangular,
-        v.transpose(),
-        BlockStructure::Rectangular,
-        1.0,
-        parallelism(d),
-    );
-    mirror_lower(&mut product);
-    product
-}
-
-/// `A·B`, cut by its size alone: the operator `*` cuts by the number of threads, which changes bits.
-pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut product = Mat::zeros(a.nrows(), b.ncols());
-    // A vector is not worth a second thread.
-    let par = if b.ncols() == 1 { Par::Seq } else { parallelism(a.nrows()) };
-    faer::linalg::matmul::matmul(product.as_mut(), Accum::Replace, a, b, 1.0, par);
-    product
-}
-
-/// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
-pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
-    const TILE: usize = 32;
-    let n = matrix.ncols();
-    for first in (0..n).step_by(TILE) {
-        for top in (0..=first).step_by(TILE) {
-            for j in first..(first + TILE).min(n) {
-                for i in top..(top + TILE).min(j) {
-                    matrix[(i, j)] = matrix[(j, i)];
-                }
-            }
-        }
-    }
-}
-
-/// How the work on a `d × d` matrix is cut. The cut depends on `d` alone, not on the number of
-/// threads that share it, so that the bits do not either; below 128 threads cost more than they give.
-pub(crate) fn parallelism(d: usize) -> Par {
-    if d < 128 { Par::Seq } else { Par::rayon(2) }
-}
-
-/// `x·2^exponent`, exact unless it leaves the range of 64-bit numbers, for any exponent.
-#[inline]
-pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {
-    if exponent == 0 {
-        return x;
-    }
-    if (-1000..=1000).contains(&exponent) {
-        return x * f64::from_bits(((1023 + exponent) as u64) << 52);
-    }
-    let mut rest = exponent;
-    let mut result = x;
-    while rest != 0 {
-        let step = rest.clamp(-1000, 1000);
-        result *= f64::from_bits(((1023 + step) as u64) << 52);
-        rest -= step;
-    }
-    result
-}
-
-/// The power of two at or below a positive finite number; 0 for 0.
-pub(crate) fn exponent_of(x: f64) -> i32 {
-    if x == 0.0 { 0 } else { x.log2().floor() as i32 }
-}
-
-/// The power of two to take out of a matrix whose largest entry this is: 0 wherever products of its
-/// entries stay far from the ends of the range.
-pub(crate) fn extreme_exponent(x: f64) -> i32 {
-    let exponent = exponent_of(x);
-    if exponent.abs() <= 200 { 0 } else { exponent }
-}
-
-/// The lower triangle times a power of two; 0 above it.
-pub(crate) fn scaled_lower(matrix: MatRef<'_, f64>, exponent: i32) -> Mat<f64> {
-    let scale = |i, j| if i >= j { times_power_of_two(matrix[(i, j)], exponent) } else { 0.0 };
-    Mat::from_fn(matrix.nrows(), matrix.ncols(), scale)
-}
-
-/// The largest entry of the lower triangle in absolute value.
-pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
-    let d = matrix.nrows();
-    let of_column = |j: usize| matrix.col(j).subrows(j, d - j).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    (0..d).map(of_column).fold(0.0, f64::max)
-}
-
-fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
-    (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, column))
-}
-
-/// No NaN, no infinity.
-pub(crate) fn check_finite(matrix: MatRef<'_, f64>) -> Result<()> {
-    (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, 0))
-}
-
-fn check_finite_column(matrix: MatRef<'_, f64>, column: usize, from: usize) -> Result<()> {
-    let below = matrix.col(column).subrows(from, matrix.nrows() - from);
-    // x·0 is 0 for a finite number only; the sum needs no branch.
-    let products = match below.try_as_col_major() {
-        Some(below) => sum_of_products_with_zero(below.as_slice()),
-        None => below.iter().map(|x| x * 0.0).sum(),
-    };
-    if products == 0.0 {
-        return Ok(());
-    }
-    let row = (from..matrix.nrows()).find(|&row| !matrix[(row, column)].is_finite()).unwrap_or(from);
-    Err(Error::NotFinite { row, column, value: matrix[(row, column)] })
-}
-
-fn sum_of_products_with_zero(values: &[f64]) -> f64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut partial = [0.0; 8];
-    for eight in eights {
-        partial.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x * 0.0);
-    }
-    partial.iter().sum::<f64>() + rest.iter().map(|x| x * 0.0).sum::<f64>()
-}
-
 fn symmetrised(mut matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
     let d = matrix.nrows();
     for column in 0..d {
@@ -387,43 +178,5 @@ mod tests {
         assert!((inverse.as_mat()[(0, 0)] - 3.0 / 11.0).abs() < 1e-15);
         assert!((log[(0, 0)] + log[(1, 1)] - 11f64.ln()).abs() < 1e-14);
         assert!((spd.log_det() - 11f64.ln()).abs() < 1e-15);
-    }
-
-    #[test]
-    fn eigenvalues_survive_extreme_uniform_scales() {
-        for scale in [1e-300, 1e-160, 1.0, 1e160, 1e300] {
-            let values = eigen(
-                matrix(&[&[2.0 * scale, scale], &[scale, 2.0 * scale]]).as_ref(),
-                "m",
-                &mut Spare::default(),
-            )
-            .unwrap()
-            .values;
-            assert!((values[0] / scale - 1.0).abs() < 1e-14, "{scale}: {values:?}");
-            assert!((values[1] / scale - 3.0).abs() < 1e-14, "{scale}: {values:?}");
-        }
-    }
-
-    #[test]
-    fn two_rows_keep_the_digits_of_a_small_eigenvalue() {
-        for x in [1e-8f64, 1e-20, 1e-100] {
-            // λ₁λ₂ = x·(1 − 0.09) and λ₂ ≈ 1 + 0.09x.
-            let e = eigen(
-                matrix(&[&[1.0, 0.3 * x.sqrt()], &[0.3 * x.sqrt(), x]]).as_ref(),
-                "m",
-                &mut Spare::default(),
-            )
-            .unwrap();
-            assert!((e.values[0] * (1.0 + 0.09 * x) / (0.91 * x) - 1.0).abs() < 1e-15, "{x}: {:?}", e.values);
-        }
-        let e = eigen(matrix(&[&[2.0, -1.0], &[-1.0, 2.0]]).as_ref(), "m", &mut Spare::default()).unwrap();
-        assert!((e.values[0] - 1.0).abs() < 1e-15 && (e.values[1] - 3.0).abs() < 1e-15);
-        assert!((e.vectors[(0, 0)] - e.vectors[(1, 0)]).abs() < 1e-15);
-    }
-
-    #[test]
-    fn powers_of_two_are_exact_beyond_the_range_of_one_factor() {
-        assert_eq!(times_power_of_two(1.5, 1000), 1.5 * 2f64.powi(1000));
-        assert_eq!(times_power_of_two(times_power_of_two(1.5e-300, 1900), -1900), 1.5e-300);
     }
 }

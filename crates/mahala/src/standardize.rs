@@ -1,7 +1,7 @@
 //! Mean and standard deviation of each column.
 
 use crate::dataset::Rows;
-use crate::spd::{exponent_of, times_power_of_two};
+use crate::linalg::{exponent_of, times_power_of_two};
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
 #[derive(Debug, Clone, PartialEq)]

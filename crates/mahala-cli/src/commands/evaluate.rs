@@ -155,7 +155,7 @@ fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     for split in runs.iter().flatten() {
         if k > split.train.len() {
             let rows = table::count(split.train.len() as u64, "row");
-            bail!("-k is {k}, but there are only {rows} to learn on");
+            bail!("-k is {k}, but only {rows} can vote");
         }
         let learned: HashSet<&usize> = split.train.iter().collect();
         let both = split.test.iter().filter(|row| learned.contains(row)).count();

@@ -1,0 +1,98 @@
+"""From scikit-learn's conventions to the arguments of the compiled part."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+
+def class_names(classes: NDArray[Any]) -> list[str]:
+    """The names under which the library knows classes: whole numbers without a decimal point."""
+    names = []
+    for label in classes.tolist():
+        whole = isinstance(label, float) and label.is_integer()
+        names.append(str(int(label)) if whole else str(label))
+    return names
+
+
+def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """The classes, sorted, and each row's as a code into them."""
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.uint32).ravel()
+
+
+def classes_of(names: list[str]) -> NDArray[Any]:
+    """Class names as labels: whole numbers if all are, else text."""
+    try:
+        return np.array([int(name) for name in names])
+    except ValueError:
+        return np.array(names)
+
+
+def threads(n_jobs: int | None) -> int | None:
+    """How many threads; None leaves it to RAYON_NUM_THREADS or the machine."""
+    return None if n_jobs is None else int(effective_n_jobs(n_jobs))
+
+
+def seed(random_state: Any) -> int:
+    """The library's seed: a whole number as it is, None as 0, a generator's next draw."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, Integral):
+        if not 0 <= random_state < 2**64:
+            raise ValueError(f"random_state is {random_state}; it must be between 0 and 2**64 - 1")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, Any]:
+    """The parameters of an estimator, checked, under the compiled part's names."""
+    t = estimator.t
+    if isinstance(t, str):
+        if t != "auto":
+            raise ValueError(f"t is {t!r}; it must be 'auto' or a number between 0 and 1")
+        t = None
+    else:
+        t = number("t", t)
+        if not 0 <= t <= 1:
+            raise ValueError(f"t is {t}; it must be 'auto' or a number between 0 and 1")
+    rank = estimator.n_components
+    if rank is not None:
+        rank = count("n_components", rank, 1)
+        if rank > n_features:
+            raise ValueError(
+                f"n_components is {rank}; it must be at most the number of features, {n_features}"
+            )
+    params = {
+        "t": t,
+        "reg": None if estimator.reg is None else number("reg", estimator.reg),
+        "shrinkage": None if estimator.shrinkage is None else number("shrinkage", estimator.shrinkage),
+        "prior": estimator.prior,
+        "sampled": False,
+        "standardize": bool(estimator.standardize),
+        "rank": rank,
+        "k": 5,
+        "folds": count("folds", estimator.folds, 2),
+        "selection_rows": count("selection_rows", estimator.selection_rows, 4),
+        "seed": seed(estimator.random_state),
+    }
+    if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
+        raise ValueError("prior has no effect without reg; set reg to a number above 0")
+    return params | fixed
+
+
+def number(name: str, value: Any) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; it must be a number")
+    return float(value)
+
+
+def count(name: str, value: Any, least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+    return int(value)

@@ -1,0 +1,258 @@
+"""GMML from labelled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from . import _mahala
+from ._common import class_names, classes_of, count, encode, learning_params, threads
+from ._metric import MetricMixin
+from ._moments import Moments
+
+
+class GMML(MetricMixin):
+    """Geometric mean metric learning: a Mahalanobis distance in closed form.
+
+    With S the scatter of pairs of rows of one class and D that of pairs of different classes, the metric is
+    the point at t on the geodesic from the inverse of S to D::
+
+        A = (S + reg inv(A0))^-1 #_t (D + reg A0)
+
+    Parameters
+    ----------
+    t : "auto" or float in [0, 1], default="auto"
+        Place between the inverse of S (0: shrink what similar pairs differ in) and D (1: stretch what
+        dissimilar pairs differ in). "auto" chooses it by cross-validation of nearest neighbours.
+    reg : float or None, default=None
+        The paper's lambda: the weight of the prior.
+    shrinkage : float in [0, 1] or None, default=None
+        Shrinks S and D towards their diagonals; indifferent to units, and the better choice where rows are
+        few. Not together with ``reg``.
+    prior : {"identity", "diagonal", "covariance"} or array of shape (n_features, n_features)
+        The prior metric A0 of ``reg``: Euclidean, inverse variances, inverse covariance, or a given one.
+    pairs : {"all", "sampled"}, default="all"
+        All pairs of rows, summed without listing them, or the paper's random 40 c (c - 1).
+    n_components : int or None, default=None
+        Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
+    standardize : bool, default=False
+        Divide each column by its standard deviation first; ``transform`` does it too.
+    k : int, default=5
+        Neighbours that vote when t is chosen.
+    folds : int, default=5
+        Folds of the cross-validation that chooses t.
+    selection_rows : int, default=20000
+        Choose t on at most this many rows, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        Decides folds and sampled pairs. None means 0: a fit is reproducible unless a generator is given.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+    mean_ : array of shape (n_features,)
+    scale_ : array of shape (n_features,) or None
+        Standard deviations, if ``standardize``.
+    t_ : float
+    t_path_ : array of shape (n_values, 2)
+        Every t tried with its cross-validated error; empty if t was given.
+    eigenvalues_, log_eigenvalues_ : array
+        Eigenvalues of SD, descending.
+    diagnostics_ : dict
+        Pairs, condition numbers, ridge, constant columns.
+    classes_ : array
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from mahala import GMML
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> gmml = GMML().fit(X, y)
+    >>> Z = gmml.transform(X)
+    >>> Z.shape
+    (178, 13)
+    >>> gmml.t_ < 0.2
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        t: float | str = "auto",
+        reg: float | None = None,
+        shrinkage: float | None = None,
+        prior: Any = "identity",
+        pairs: str = "all",
+        n_components: int | None = None,
+        standardize: bool = False,
+        k: int = 5,
+        folds: int = 5,
+        selection_rows: int = 20_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.t = t
+        self.reg = reg
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.pairs = pairs
+        self.n_components = n_components
+        self.standardize = standardize
+        self.k = k
+        self.folds = folds
+        self.selection_rows = selection_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMML:
+        """Learns from rows and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
+            is "auto" it is chosen on the rows of positive weight, each counted once.
+        """
+        X, y = self._check_labelled(X, y, reset=True)
+        classes, codes = encode(y)
+        params = self._params()
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            self._check_summable("sample_weight")
+            classes = classes[np.bincount(codes, weights=sample_weight, minlength=len(classes)) > 0]
+        check_two(classes)
+        names = class_names(np.unique(y))
+        learned = _mahala.fit_labels(X, names, codes, sample_weight, params, threads(self.n_jobs))
+        self._keep(learned)
+        self.classes_ = classes
+        self._moments: Moments | None = None
+        return self
+
+    def fit_moments(self, moments: Moments) -> GMML:
+        """Learns from moments: rows that were summed elsewhere.
+
+        t must be a number, for there are no rows to cross-validate on.
+
+        Examples
+        --------
+        >>> from mahala import GMML, Moments
+        >>> from sklearn.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True)
+        >>> parts = [Moments(13).update(X[i::3], y[i::3]) for i in range(3)]
+        >>> moments = parts[0].merge(parts[1]).merge(parts[2])
+        >>> GMML(t=0.1).fit_moments(moments).transform(X[:2]).shape
+        (2, 13)
+        """
+        if self.t == "auto":
+            raise ValueError(
+                "t is 'auto', but moments hold no rows to cross-validate on; give t (for instance GMML(t=0.5))"
+            )
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.n_features_in_ = moments.n_features
+        self._learn_moments(moments, self._params())
+        self.classes_ = classes_of(moments.classes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GMML:
+        """Adds rows to those seen so far and learns again; only sums are kept.
+
+        If t is "auto", it is chosen on the first batch that has two classes and stays. Before the rows seen
+        so far hold a similar and a dissimilar pair, the estimator is not fitted yet.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            All classes that may come; a label outside is then an error.
+        sample_weight : array-like of shape (n_samples,), optional
+        """
+        first = getattr(self, "_moments", None) is None
+        if first:
+            for name in ("components_", "_chosen_t"):
+                if hasattr(self, name):
+                    delattr(self, name)
+        X, y = self._check_labelled(X, y, reset=first, least=1)
+        params = self._params()
+        self._check_summable("partial_fit")
+        if classes is not None:
+            self._known = np.unique(classes)
+        strange = np.setdiff1d(y, getattr(self, "_known", y))
+        if len(strange):
+            raise ValueError(f"y has labels {strange.tolist()} that are not in classes={self._known.tolist()}")
+        moments = Moments(X.shape[1]) if first else self._moments
+        assert moments is not None
+        moments.update(X, y, sample_weight, n_jobs=self.n_jobs)
+        seen = np.unique(y) if first else np.union1d(self.classes_, y)
+        self.classes_ = getattr(self, "_known", seen)
+        self._moments = moments
+        if len(moments.classes) < 2 or max(moments.counts) < 2:
+            return self
+        if params["t"] is None:
+            params["t"] = self._choose_t(X, y, params)
+        self._learn_moments(moments, params)
+        return self
+
+    def _choose_t(self, X: Any, y: Any, params: dict[str, Any]) -> float:
+        """t from the first batch that can tell; one half before there is one."""
+        if not hasattr(self, "_chosen_t"):
+            labels, codes = encode(y)
+            if len(labels) < 2 or len(y) < 4 or np.bincount(codes).max() < 3:
+                return 0.5
+            names = class_names(labels)
+            learned = _mahala.fit_labels(X, names, codes, None, params, threads(self.n_jobs))
+            self._chosen_t = float(learned["t"])
+        return self._chosen_t
+
+    def _learn_moments(self, moments: Moments, params: dict[str, Any]) -> None:
+        self._check_summable("fit_moments")
+        self._keep(_mahala.fit_moments(moments, params, threads(self.n_jobs)))
+        self._moments = moments
+
+    def _check_labelled(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, NDArray[Any]]:
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least)
+        check_classification_targets(y)
+        return X, y
+
+    def _check_summable(self, what: str) -> None:
+        if self.pairs != "all":
+            raise ValueError(f"{what} needs pairs='all'; pairs is {self.pairs!r}")
+        if self.standardize:
+            raise ValueError(
+                f"{what} cannot standardise; put a StandardScaler before, or set standardize=False"
+            )
+
+    def _params(self) -> dict[str, Any]:
+        if not isinstance(self.pairs, str) or self.pairs not in ("all", "sampled"):
+            raise ValueError(f"pairs is {self.pairs!r}; it must be 'all' or 'sampled'")
+        sampled, k = self.pairs == "sampled", count("k", self.k, 1)
+        return learning_params(self, self.n_features_in_, sampled=sampled, k=k)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        return tags
+
+
+def check_two(classes: NDArray[Any]) -> None:
+    if len(classes) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {len(classes)} class. Without classes, "
+            "mark pairs of rows as similar or not and use GMMLPairs."
+        )
+
+

@@ -1,0 +1,197 @@
+"""What every learned metric can do."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _mahala
+from ._common import threads
+
+Floats = NDArray[np.float64]
+
+
+class MahalanobisDistance:
+    """A learned distance between two points, as scikit-learn's ``metric`` wants it.
+
+    Independent of the estimator it came from, and picklable.
+
+    Examples
+    --------
+    >>> from mahala import MahalanobisDistance
+    >>> distance = MahalanobisDistance([[2.0, 0.0], [0.0, 1.0]])
+    >>> float(distance([0.0, 0.0], [1.0, 0.0]))
+    2.0
+    """
+
+    def __init__(self, linear_map: ArrayLike) -> None:
+        self.linear_map = np.array(linear_map, dtype=np.float64)
+
+    def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
+        u, v = (np.asarray(point, dtype=np.float64) for point in (u, v))
+        if u.ndim != 1 or v.ndim != 1:
+            raise ValueError("Input vector should be 1-D.")
+        z = self.linear_map @ (u - v)
+        return float(z @ z if squared else np.sqrt(z @ z))
+
+
+class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A metric held as ``components_``, ``mean_`` and ``scale_``."""
+
+    components_: Floats
+    mean_: Floats
+    scale_: Floats | None
+    n_features_in_: int
+    n_jobs: int | None
+
+    def transform(self, X: Any) -> Floats:
+        """Rows in coordinates where the learned distance is Euclidean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Z : array of shape (n_samples, n_components)
+            ``((X - mean_) / scale_) @ components_.T``
+        """
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return _mahala.transform(self._state(), X, threads(self.n_jobs))
+
+    def get_mahalanobis_matrix(self) -> Floats:
+        """The matrix A of the squared distance ``(x - y) @ A @ (x - y)``, for rows as they are given."""
+        check_is_fitted(self, "components_")
+        return _mahala.matrix(self._state())
+
+    def get_metric(self) -> MahalanobisDistance:
+        """The learned distance as a function of two points, for ``metric=`` of scikit-learn's estimators.
+
+        Transforming the rows first is much faster; this is for estimators that cannot be put behind a
+        transformation.
+        """
+        check_is_fitted(self, "components_")
+        return MahalanobisDistance(_mahala.linear_map(self._state()))
+
+    def pair_distance(self, pairs: Any) -> Floats:
+        """The learned distance between the two points of each pair.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+
+        Returns
+        -------
+        distances : array of shape (n_pairs,)
+        """
+        check_is_fitted(self, "components_")
+        pairs = self._check_pairs(pairs)
+        return _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
+
+    def pair_score(self, pairs: Any) -> Floats:
+        """The negated distance: the larger, the more alike."""
+        return -self.pair_distance(pairs)
+
+    def to_onnx(self, path: str | PathLike[str] | None = None, *, dtype: Any = np.float64) -> bytes:
+        """The transformation as an ONNX model, with input ``X`` and output ``Z``.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to write the model too.
+        dtype : float64 or float32
+            The numbers of the model; float32 for runtimes on other devices than a CPU.
+
+        Returns
+        -------
+        model : bytes
+        """
+        check_is_fitted(self, "components_")
+        dtype = np.dtype(dtype)
+        if dtype not in (np.float64, np.float32):
+            raise ValueError(f"dtype is {dtype}; it must be float64 or float32")
+        model = _mahala.onnx(self._state(), dtype == np.float32)
+        if path is not None:
+            with open(path, "wb") as file:
+                file.write(model)
+        return model
+
+    def to_faiss_matrix(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Matrix and bias of the transformation in single precision: ``Z = X @ matrix.T + bias``.
+
+        What ``faiss.LinearTransform`` takes, and any vector database that stores ``X @ matrix.T``: the bias
+        moves all points alike and changes no distance. The user guide has the recipe.
+
+        Returns
+        -------
+        matrix : array of shape (n_components, n_features), float32
+        bias : array of shape (n_components,), float32
+        """
+        check_is_fitted(self, "components_")
+        matrix = _mahala.linear_map(self._state())
+        bias = -matrix @ self.mean_
+        with np.errstate(over="ignore"):
+            single = np.ascontiguousarray(matrix, dtype=np.float32), bias.astype(np.float32)
+        if not all(np.isfinite(part).all() for part in single):
+            raise ValueError("the metric leaves the range of float32; rescale the columns or standardise")
+        return single
+
+    @property
+    def eigenvalues_(self) -> Floats:
+        """The eigenvalues of SD, descending; see ``log_eigenvalues_`` where they leave the range."""
+        check_is_fitted(self, "components_")
+        with np.errstate(over="ignore", under="ignore"):
+            return np.exp(self.log_eigenvalues_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _state(self) -> tuple[Floats, Floats, Floats | None]:
+        return self.components_, self.mean_, self.scale_
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        """Keeps what the compiled part has learned."""
+        self.components_ = learned["components"]
+        self.mean_ = learned["mean"]
+        self.scale_ = learned["scale"]
+        self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
+        self.model_params_: dict[str, Any] = json.loads(learned["params"])
+        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
+        selection = self.diagnostics_.get("selection") or {}
+        self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)
+
+    def _warn_of_ridge(self) -> None:
+        reason = self.diagnostics_.get("ridge_reason")
+        if reason:
+            warnings.warn(f"{type(self).__name__}: {reason}", UserWarning, stacklevel=3)
+
+    def _check_pairs(self, pairs: Any) -> Floats:
+        pairs = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs")
+        name = type(self).__name__
+        if pairs.ndim != 3:
+            raise ValueError(
+                f"3D array of formed tuples expected by {name}. Found {pairs.ndim}D array instead. "
+                "Reshape your data to (n_pairs, 2, n_features)."
+            )
+        if pairs.shape[1] != 2:
+            raise ValueError(
+                f"Tuples of 2 element(s) expected by {name}. Got tuples of {pairs.shape[1]} element(s) "
+                f"instead (shape={pairs.shape})."
+            )
+        wanted = getattr(self, "n_features_in_", pairs.shape[2])
+        if pairs.shape[2] != wanted:
+            raise ValueError(
+                f"X has {pairs.shape[2]} features, but {name} is expecting {wanted} features as input."
+            )
+        return pairs  # type: ignore[no-any-return]

@@ -1,0 +1,135 @@
+"""The model file: the same that the command `mahala` writes and reads."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _mahala
+from ._common import class_names, classes_of, encode
+from ._gmml import GMML
+from ._knn import MahalanobisKNN
+from ._metric import MetricMixin
+from ._pairs import GMMLPairs
+
+
+def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+    """Writes a fitted metric to a model file (safetensors).
+
+    The command reads it: ``mahala transform model.safetensors rows.csv``. With the training rows, ``mahala
+    predict`` and ``load_classifier`` need nothing else.
+
+    Parameters
+    ----------
+    estimator : fitted GMML or GMMLPairs
+    path : path
+    X, y : array-like, optional
+        Training rows and labels to keep in the file, transformed.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from mahala import GMML, load, save
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> gmml = GMML(t=0.1).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "wine.safetensors"
+    ...     save(gmml, path)
+    ...     again = load(path)
+    >>> bool((again.transform(X) == gmml.transform(X)).all())
+    True
+    """
+    check_is_fitted(estimator, "components_")
+    threshold = getattr(estimator, "threshold_", None)
+    references = None
+    if X is not None:
+        X, y = validate_data(estimator, X, y, reset=False, dtype=np.float64)
+        classes, codes = encode(y)
+        references = X, class_names(classes), codes
+        if threshold is None:
+            seed = estimator.model_params_.get("seed", 0)
+            threshold = _mahala.label_threshold(estimator._state(), *references, seed)
+    content = {
+        "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
+        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "threshold": threshold,
+        "params": json.dumps(estimator.model_params_),
+        "diagnostics": json.dumps(estimator.diagnostics_),
+        "references": references,
+    }
+    _mahala.save_model(path, estimator._state(), content)
+
+
+def load(path: str | PathLike[str]) -> GMML | GMMLPairs:
+    """Reads a model file, written by ``save`` or by the command.
+
+    Returns a fitted GMMLPairs if the metric was learned from pairs, else a fitted GMML.
+    """
+    return restored(read(path))
+
+
+def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> MahalanobisKNN:
+    """Reads a model file with its training rows as a fitted classifier, as ``mahala predict`` is."""
+    content = read(path)
+    if content["references"] is None:
+        raise ValueError(
+            f"{path}: the model holds no training rows to vote; save it with them: save(estimator, path, X, y)"
+        )
+    rows, names, codes = content["references"]
+    metric = restored(content)
+    knn = MahalanobisKNN(metric=metric, n_neighbors=n_neighbors)
+    knn.metric_, knn._linear = metric, None
+    labels = classes_of(names)
+    knn.classes_, order = np.unique(labels, return_inverse=True)
+    knn._rows, knn._codes = rows, order.astype(np.uint32)[codes]
+    knn.n_samples_fit_ = len(rows)
+    knn.n_features_in_ = metric.n_features_in_
+    if hasattr(metric, "feature_names_in_"):
+        knn.feature_names_in_ = metric.feature_names_in_
+    return knn
+
+
+def read(path: str | PathLike[str]) -> dict[str, Any]:
+    with open(path, "rb") as file:
+        bytes = file.read()
+    try:
+        return _mahala.load_model(bytes)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
+    params = json.loads(content["params"])
+    wanted = {
+        "t": params.get("t", "auto"),
+        "reg": params.get("lambda") or None,
+        "shrinkage": params.get("shrinkage") or None,
+        "n_components": params.get("rank"),
+        "standardize": params.get("standardize", False),
+        "folds": params.get("folds", 5),
+        "selection_rows": params.get("selection_rows", 20_000),
+        "random_state": params.get("seed", 0),
+    }
+    # A prior that was given as a matrix is not in the file.
+    if params.get("prior", "identity") != "matrix":
+        wanted["prior"] = params.get("prior", "identity")
+    estimator: GMML | GMMLPairs
+    if params.get("pairs") == "given":
+        estimator = GMMLPairs(**wanted)
+        estimator.classes_ = np.array([-1, 1])
+    else:
+        estimator = GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
+        if content["references"] is not None:
+            estimator.classes_ = np.unique(classes_of(content["references"][1]))
+    estimator._keep(content)
+    if content["threshold"] is not None:
+        estimator.threshold_ = content["threshold"]
+    estimator.n_features_in_ = estimator.components_.shape[1]
+    if content["feature_names"]:
+        estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
+    return estimator

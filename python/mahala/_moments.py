@@ -1,0 +1,89 @@
+"""Sums over labelled rows, class by class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+
+from . import _mahala
+from ._common import class_names, encode, threads
+
+
+class Moments(_mahala.Moments):
+    """Per class: count, mean and centred scatter. All that GMML needs of labelled rows.
+
+    Moments of parts are merged, so that streams, files larger than memory and clusters need one pass each;
+    see ``GMML.fit_moments``.
+
+    Parameters
+    ----------
+    n_features : int
+
+    Attributes
+    ----------
+    n_features, n_samples : int
+    classes : list of str
+        Class names, in order. Whole numbers come first and are ordered as numbers.
+    counts, weights : list
+        Rows and sum of weights of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahala import Moments
+    >>> one = Moments(1).update([[1.0], [3.0]], ["u", "v"])
+    >>> two = Moments(1).update([[5.0], [9.0]], ["u", "v"])
+    >>> both = one.merge(two)
+    >>> both.class_mean(0)  # of 1 and 5
+    array([3.])
+    >>> Moments.from_bytes(both.to_bytes()) == both
+    True
+    """
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Moments:
+        """Adds rows. A float64 array of any layout is read where it lies, without a copy."""
+        X = check_array(X, dtype=np.float64)
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        classes, codes = encode(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        self.add(X, class_names(classes), codes, sample_weight, threads(n_jobs))
+        return self
+
+    def merge(self, other: Moments) -> Moments:
+        """Adds the rows another instance has seen."""
+        self.add_moments(other.copy() if other is self else other)
+        return self
+
+    def subtract(self, other: Moments) -> Moments:
+        """Takes rows away again that were added before."""
+        self.take_moments(other.copy() if other is self else other)
+        return self
+
+    def copy(self) -> Moments:
+        """An independent copy."""
+        return Moments.from_bytes(self.to_bytes())
+
+    @classmethod
+    def from_bytes(cls, bytes: bytes) -> Moments:
+        """Reads what ``to_bytes`` wrote; anything else, or altered bytes, is a ValueError."""
+        moments = cls(1)
+        moments.set_bytes(bytes)
+        return moments
+
+    def __reduce__(self) -> Any:
+        return Moments.from_bytes, (self.to_bytes(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Moments) and self.to_bytes() == other.to_bytes()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Moments of {self.n_samples} rows, {self.n_features} features, {len(self.classes)} classes>"
+
+

@@ -1,0 +1,260 @@
+"""GMML from pairs, without labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from . import _mahala
+from ._common import learning_params, threads
+from ._metric import MetricMixin
+
+Floats = NDArray[np.float64]
+STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
+
+
+class GMMLPairs(ClassifierMixin, MetricMixin):
+    """Geometric mean metric learning from pairs marked similar (+1) or dissimilar (-1).
+
+    Parameters
+    ----------
+    t : "auto" or float in [0, 1], default="auto"
+        As for ``GMML``; "auto" chooses the t whose distances rank held-out pairs best.
+    reg, shrinkage, prior, n_components, standardize, folds, selection_rows, random_state, n_jobs
+        As for ``GMML``.
+    preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
+        With it, pairs may be given as indices (or whatever the callable understands) of shape (n_pairs, 2).
+        The callable gets a 1D array and returns a 2D array of points.
+
+    Attributes
+    ----------
+    threshold_ : float
+        Pairs at most this far apart are called similar.
+    classes_ : array([-1, 1])
+    components_, mean_, scale_, t_, t_path_, eigenvalues_, log_eigenvalues_, diagnostics_, n_features_in_
+        As for ``GMML``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mahala import GMMLPairs
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> i, j = np.random.default_rng(0).integers(150, size=(2, 400))
+    >>> same = np.where(y[i] == y[j], 1, -1)
+    >>> learner = GMMLPairs(preprocessor=X).fit(np.column_stack([i, j]), same)
+    >>> bool(learner.score(np.column_stack([i, j]), same) > 0.95)
+    True
+    >>> learner.predict([[0, 1], [0, 100]])
+    array([ 1, -1])
+    """
+
+    def __init__(
+        self,
+        *,
+        t: float | str = "auto",
+        reg: float | None = None,
+        shrinkage: float | None = None,
+        prior: Any = "identity",
+        n_components: int | None = None,
+        standardize: bool = False,
+        folds: int = 5,
+        selection_rows: int = 20_000,
+        preprocessor: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.t = t
+        self.reg = reg
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.n_components = n_components
+        self.standardize = standardize
+        self.folds = folds
+        self.selection_rows = selection_rows
+        self.preprocessor = preprocessor
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, pairs: Any, y: Any, sample_weight: Any = None, calibration_params: dict[str, Any] | None = None
+    ) -> GMMLPairs:
+        """Learns from pairs, then sets the threshold on them.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) with a preprocessor
+        y : array-like of shape (n_pairs,)
+            +1 for similar pairs, -1 for dissimilar ones.
+        sample_weight : array-like of shape (n_pairs,), optional
+        calibration_params : dict, optional
+            Arguments of ``calibrate_threshold``; by default accuracy on the training pairs.
+        """
+        calibration = calibration_params or {}
+        check_calibration(**calibration)
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        if hasattr(self, "n_features_in_"):
+            del self.n_features_in_
+        pairs, y = self._check_marked(pairs, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        self.n_features_in_ = pairs.shape[2]
+        params = learning_params(self, self.n_features_in_)
+        similar = (y == 1).tolist()
+        first, second = pairs[:, 0], pairs[:, 1]
+        self._keep(_mahala.fit_pairs(first, second, similar, sample_weight, params, threads(self.n_jobs)))
+        self.classes_ = np.array([-1, 1])
+        return self._calibrate(pairs, y, **calibration)
+
+    def transform(self, X: Any) -> Floats:
+        """Rows in coordinates where the learned distance is Euclidean; see ``GMML.transform``.
+
+        With a preprocessor, X may be a 1D array of indices.
+        """
+        check_is_fitted(self, "components_")
+        if self.preprocessor is not None and np.ndim(X) == 1:
+            X = self._points(np.asarray(X))
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return _mahala.transform(self._state(), X, threads(self.n_jobs))
+
+    def decision_function(self, pairs: Any) -> Floats:
+        """The negated distance of each pair: the larger, the more alike."""
+        return self.pair_score(pairs)
+
+    def predict(self, pairs: Any) -> NDArray[np.int64]:
+        """+1 for pairs at most ``threshold_`` apart, else -1."""
+        check_is_fitted(self, "components_")
+        if not hasattr(self, "threshold_"):
+            raise AttributeError(
+                "A threshold for this estimator has not been set, call its set_threshold or "
+                "calibrate_threshold method."
+            )
+        return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
+
+    def score(self, pairs: Any, y: Any, sample_weight: Any = None) -> float:
+        """The area under the ROC curve of the distances."""
+        return float(roc_auc_score(y, self.decision_function(pairs), sample_weight=sample_weight))
+
+    def set_threshold(self, threshold: float) -> GMMLPairs:
+        """Pairs at most this far apart will be called similar."""
+        check_is_fitted(self, "components_")
+        try:
+            self.threshold_ = float(threshold)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"Parameter threshold must be a real number. Got {type(threshold)} instead."
+            ) from None
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs_valid: Any,
+        y_valid: Any,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> GMMLPairs:
+        """Sets the threshold on pairs that were kept aside.
+
+        Parameters
+        ----------
+        pairs_valid, y_valid
+            As in ``fit``.
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}
+            What is greatest: accuracy; the F score with ``beta``; the rate of similar pairs found, with at
+            least ``min_rate`` of the dissimilar ones; the rate of dissimilar pairs found, with at least
+            ``min_rate`` of the similar ones.
+        min_rate : float in [0, 1], optional
+        beta : float, default=1.0
+        """
+        check_is_fitted(self, "components_")
+        check_calibration(strategy, min_rate, beta)
+        return self._calibrate(*self._check_marked(pairs_valid, y_valid), strategy, min_rate, beta)
+
+    def _calibrate(
+        self,
+        pairs: Floats,
+        y: NDArray[Any],
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> GMMLPairs:
+        scores = -_mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
+        self.threshold_ = -float(best_score(scores, y, strategy, min_rate, beta))
+        return self
+
+    def _check_pairs(self, pairs: Any) -> Floats:
+        if self.preprocessor is not None:
+            raw = check_array(
+                pairs, dtype=None, allow_nd=True, ensure_2d=False, ensure_all_finite=False, input_name="pairs"
+            )
+            if raw.ndim == 2:
+                pairs = np.stack([self._points(ends) for ends in raw.T], axis=1)
+        return super()._check_pairs(pairs)
+
+    def _check_marked(self, pairs: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
+        pairs = self._check_pairs(pairs)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(pairs, y)
+        if not np.isin(y, [-1, 1]).all():
+            raise ValueError(
+                "When training on pairs, the labels (y) should contain only values in [-1, 1]. Found an "
+                "incorrect value."
+            )
+        return pairs, y
+
+    def _points(self, indicators: NDArray[Any]) -> Any:
+        if callable(self.preprocessor):
+            return np.asarray(self.preprocessor(indicators))
+        points = check_array(self.preprocessor, dtype=np.float64, input_name="preprocessor")
+        return points[indicators]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def best_score(
+    scores: Floats, y: NDArray[Any], strategy: str, min_rate: float | None, beta: float
+) -> float | np.floating[Any]:
+    """The score from which on pairs are called similar."""
+    if strategy == "f_beta":
+        precision, recall, thresholds = precision_recall_curve(y, scores, pos_label=1)
+        denominator = beta**2 * precision + recall
+        f = (1 + beta**2) * precision * recall / np.where(denominator > 0, denominator, 1)
+        return thresholds[np.argmax(f[: len(thresholds)])]  # type: ignore[no-any-return]
+    # All thresholds count, also those that change one rate alone.
+    fpr, tpr, thresholds = roc_curve(y, scores, pos_label=1, drop_intermediate=False)
+    # The first threshold accepts nothing; it is infinite, which no distance should be.
+    thresholds[0] = scores.max() + 1
+    if strategy == "accuracy":
+        similar = np.mean(y == 1)
+        return thresholds[np.argmax(tpr * similar + (1 - fpr) * (1 - similar))]  # type: ignore[no-any-return]
+    good, rate = (1 - fpr, tpr) if strategy == "max_tpr" else (tpr, 1 - fpr)
+    allowed = np.flatnonzero(good >= min_rate)
+    return thresholds[allowed[np.argmax(rate[allowed])]]  # type: ignore[no-any-return]
+
+
+def check_calibration(strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0) -> None:
+    if strategy not in STRATEGIES:
+        raise ValueError(
+            f'Strategy can either be "accuracy", "f_beta" or "max_tpr" or "max_tnr". Got "{strategy}" instead.'
+        )
+    if strategy in ("max_tpr", "max_tnr"):
+        if not isinstance(min_rate, (int, float)) or not 0 <= min_rate <= 1:
+            raise ValueError(f"Parameter min_rate must be a number in[0, 1]. Got {min_rate} instead.")
+    if strategy == "f_beta" and not isinstance(beta, (int, float)):
+        raise ValueError(f"Parameter beta must be a real number. Got {type(beta)} instead.")
