@@ -13,7 +13,6 @@ use crate::linalg::{parallelism, times_power_of_two};
 use crate::moments::{ClassMoments, Moments, members_by_class};
 use crate::scatter::{PairCount, Scatter};
 use faer::{Mat, MatMut};
-use rayon::prelude::*;
 
 /// The two sums, class after class.
 struct Sums {
@@ -38,38 +37,44 @@ impl Scatter {
         Ok(sums.finish(moments.units())?.0)
     }
 
-    /// All pairs of labelled rows, and the rows' mean: the same bits as through [`Moments`], with one
-    /// class in memory at a time.
+    /// All pairs of labelled rows, and the rows' mean: one pass, two matrices whatever the number of
+    /// classes.
+    ///
+    /// # Formula
+    /// With the classes in descending order of size, and `P_c` the scatter within the first c of them,
+    /// ```text
+    /// S = Σ_c (w_c − w_{c+1}) P_c,     D = w P − S + w Σ_c w_c (m_c − m)(m_c − m)ᵀ
+    /// ```
+    /// so that only where sizes differ is there anything to add.
     ///
     /// # Errors
     /// One class only, or no class with two rows.
     pub fn all_pairs_of(data: &Dataset) -> Result<(Self, Vec<f64>)> {
         let members = members_by_class(data.labels());
-        let present = || data.labels().names().iter().zip(&members).filter(|(_, rows)| !rows.is_empty());
-        check(present().map(|(name, rows)| (name.as_str(), rows.len() as u64)))?;
+        let mut present: Vec<(&str, &[usize])> =
+            data.labels().names().iter().zip(&members).map(|(name, rows)| (&**name, &**rows)).collect();
+        present.retain(|(_, rows)| !rows.is_empty());
+        check(present.iter().map(|(name, rows)| (*name, rows.len() as u64)))?;
+        present.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
+        if 1000 * present[0].1.len() > 999 * data.len() {
+            // Nearly all rows are of one class: w P − S would cancel.
+            let moments = Moments::of(data)?;
+            let mean = (0..data.columns()).map(|j| moments.mean_of_column(j)).collect();
+            return Ok((Self::all_pairs(&moments)?, mean));
+        }
         let (rows, columns) = (data.rows().as_mat(), data.columns());
         let units = Units::from_peaks(column_peaks(rows));
         let mut sums = Sums::new(columns, data.len() as f64);
-        let present: Vec<&[usize]> = present().map(|(_, rows)| &rows[..]).collect();
-        // Few classes at a time: added together, they read and write S and D once.
-        let together = if columns <= 1024 { 4 } else { 1 };
-        let mut classes: Vec<ClassMoments> = (0..together).map(|_| ClassMoments::new("", columns)).collect();
-        let mut blocks: Vec<Block> = (0..together).map(|_| Block::new(columns)).collect();
-        for group in present.chunks(together) {
-            let tasks = classes.iter_mut().zip(&mut blocks).zip(group);
-            let run = |((class, block), members): ((&mut ClassMoments, &mut Block), &&[usize])| {
-                class.clear();
-                for indices in members.chunks(BLOCK) {
-                    class.absorb(block, rows, indices, &units, None, parallelism(columns));
-                }
-            };
-            if data.len() * columns * columns > 4_000_000 {
-                tasks.collect::<Vec<_>>().into_par_iter().for_each(run);
-            } else {
-                tasks.for_each(run);
+        let (mut pooled, mut block) = (ClassMoments::new("", columns), Block::new(columns));
+        for (c, (_, members)) in present.iter().enumerate() {
+            pooled.begin_class();
+            for indices in members.chunks(BLOCK) {
+                pooled.absorb(&mut block, rows, indices, &units, None, parallelism(columns));
             }
-            sums.add(&classes[..group.len()].iter().collect::<Vec<_>>());
+            let next = present.get(c + 1).map_or(0, |(_, rows)| rows.len());
+            sums.add_pooled(&pooled, (members.len() - next) as f64);
         }
+        sums.subtract_from_pooled(&pooled);
         sums.finish(units.exponents())
     }
 }
@@ -98,6 +103,28 @@ impl Sums {
         }
         let kept = classes.iter().map(|class| (class.rows(), class.weight(), class.mean().to_vec()));
         self.classes.extend(kept);
+    }
+
+    /// `S ← S + factor·P`, and keeps what is known of the class that came last.
+    fn add_pooled(&mut self, pooled: &ClassMoments, factor: f64) {
+        self.classes.push((pooled.rows(), pooled.weight(), pooled.mean().to_vec()));
+        if factor == 0.0 {
+            return;
+        }
+        for j in 0..self.s.ncols() {
+            let s = &mut contiguous(self.s.as_mut(), j)[j..];
+            s.iter_mut().zip(&pooled.scatter_column(j)[j..]).for_each(|(s, p)| *s += factor * p);
+        }
+    }
+
+    /// `D ← w P − S`
+    fn subtract_from_pooled(&mut self, pooled: &ClassMoments) {
+        for j in 0..self.s.ncols() {
+            let d = &mut contiguous(self.d.as_mut(), j)[j..];
+            let s = &contiguous(self.s.as_mut(), j)[j..];
+            let terms = pooled.scatter_column(j)[j..].iter().zip(s);
+            d.iter_mut().zip(terms).for_each(|(d, (p, s))| *d = self.w * p - s);
+        }
     }
 
     /// Adds what lies between the classes: one row of a symmetric product for each.

@@ -101,7 +101,7 @@ pub enum Error {
     },
     /// A matrix that must be symmetric is not.
     #[error(
-        "{what} is not symmetric: entries ({row}, {column}) and ({column}, {row}) are {upper} and {lower}"
+        "{what} is not symmetric: entries ({row}, {column}) and ({column}, {row}) are {lower} and {upper}"
     )]
     NotSymmetric {
         /// Which matrix.

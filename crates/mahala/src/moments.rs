@@ -57,11 +57,10 @@ impl ClassMoments {
         column.expect("an owned matrix has contiguous columns").as_slice()
     }
 
-    /// Forgets all rows, keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    /// Starts another class whose scatter is added to what is there.
+    pub(crate) fn begin_class(&mut self) {
         (self.rows, self.weight) = (0, 0.0);
         self.mean.fill(0.0);
-        self.scatter.fill(0.0);
     }
 
     /// The class's name.

@@ -9,7 +9,7 @@ use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
 use crate::scatter::PairCount;
-use faer::{ColRef, Mat};
+use faer::{Mat, MatRef};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
 #[derive(Debug, Clone)]
@@ -33,8 +33,8 @@ impl Solution {
         keep_d: bool,
         spare: &mut Spare,
     ) -> Self {
-        let Prepared { active, exponent, norm_s, norm_d, d, ridge, .. } = prepared;
-        let (condition_s, condition_d) = conditions(&geodesic, norm_s, norm_d);
+        let Prepared { active, exponent, norm_s, norm_d, d, l, ridge } = prepared;
+        let (condition_s, condition_d) = conditions(&geodesic, l.as_ref(), norm_s, norm_d);
         let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
         let all = active.len() == columns;
         let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
@@ -119,17 +119,20 @@ impl Solution {
     }
 }
 
-/// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = WΛ⁻¹Wᵀ`.
-fn conditions(geodesic: &Geodesic, norm_s: f64, norm_d: f64) -> (f64, f64) {
+/// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = SWΛ⁻¹WᵀS`.
+fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norm_s: f64, norm_d: f64) -> (f64, f64) {
     let (w, log_lambda) = (geodesic.directions(), geodesic.log_eigenvalues());
-    let inverse_times = |weights: &dyn Fn(usize) -> f64, x: &[f64]| -> Vec<f64> {
-        let mut y = product(w.transpose(), ColRef::from_slice(x).as_mat());
-        y.col_mut(0).iter_mut().enumerate().for_each(|(k, y)| *y *= weights(k));
-        product(w, y.as_ref()).col(0).iter().copied().collect()
-    };
-    let n = w.nrows();
-    let condition_s = condition_estimate(norm_s, n, |x| inverse_times(&|_| 1.0, x));
-    let condition_d = condition_estimate(norm_d, n, |x| inverse_times(&|k| (-log_lambda[k]).exp(), x));
+    let times = |m: MatRef<'_, f64>, x: &Mat<f64>| product(m, x.as_ref());
+    let s_times = |x: &Mat<f64>| times(l, &times(l.transpose(), x));
+    let column = |x: &[f64]| Mat::from_fn(x.len(), 1, |i, _| x[i]);
+    let list = |x: &Mat<f64>| x.col(0).iter().copied().collect::<Vec<f64>>();
+    let condition_s =
+        condition_estimate(norm_s, w.nrows(), |x| list(&times(w, &times(w.transpose(), &column(x)))));
+    let condition_d = condition_estimate(norm_d, w.nrows(), |x| {
+        let mut y = times(w.transpose(), &s_times(&column(x)));
+        y.col_mut(0).iter_mut().zip(log_lambda).for_each(|(y, log)| *y *= (-log).exp());
+        list(&s_times(&times(w, &y)))
+    });
     (condition_s, condition_d)
 }
 

@@ -1,0 +1,58 @@
+"""scikit-learn's own checks, on every estimator and several of its settings."""
+
+import warnings
+
+from mahala import GMML, GMMLPairs, MahalanobisKNN
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+# The only check that may fail, and why. What it means to show is shown, on distances, by
+# test_gmml.py::test_a_weight_of_two_is_the_row_twice.
+SINGULAR = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "15 rows of 30 features leave S singular: the 18 coordinates that only the ridge determines are "
+        "unique up to rotation, and the check compares coordinates. With t='auto', repeated rows also fall "
+        "into other folds, as in scikit-learn's own estimators with built-in cross-validation"
+    )
+}
+
+# Sampled pairs are drawn, not summed: there are no weights of rows and no sums to add to, and both are
+# refused with a ValueError that says so.
+NO_SUMS = dict.fromkeys(
+    [
+        "check_fit_score_takes_y",
+        "check_n_features_in_after_fitting",
+        "check_sample_weights_list",
+        "check_sample_weights_not_an_array",
+        "check_sample_weights_not_overwritten",
+        "check_sample_weights_pandas_series",
+        "check_sample_weights_shape",
+    ],
+    "pairs='sampled' refuses sample_weight and partial_fit",
+)
+
+ESTIMATORS = [
+    GMML(),
+    GMML(t=0.5),
+    GMML(t=0.3, shrinkage=0.1, n_components=1),
+    GMML(standardize=True, pairs="sampled"),
+    GMML(t=0.5, reg=0.1, n_jobs=2),
+    MahalanobisKNN(),
+    MahalanobisKNN(metric=GMML(t=0.5)),
+    # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions
+    # and warns that it has no others; test_pairs.py goes through the rest by hand.
+    GMMLPairs(),
+]
+
+
+def expected(estimator):
+    if not isinstance(estimator, GMML):
+        return {}
+    return SINGULAR | NO_SUMS if estimator.pairs == "sampled" else SINGULAR
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+
+    @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected)
+    def test_check(estimator, check):
+        check(estimator)
