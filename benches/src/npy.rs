@@ -32,8 +32,9 @@ pub(crate) fn write_npy(
     shape: &[usize],
     bytes: impl Iterator<Item = u8>,
 ) -> Result<()> {
-    let shape: String = shape.iter().map(|n| format!("{n}, ")).collect();
-    let mut header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let mut header =
+        format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({},), }}", shape.join(", "));
     let padding = 64 - (11 + header.len()) % 64;
     header.push_str(&" ".repeat(padding));
     header.push('\n');

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -15,7 +16,7 @@ from ._metric import MetricMixin
 from ._moments import Moments
 
 
-class GMML(MetricMixin):
+class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     """Geometric mean metric learning: a Mahalanobis distance in closed form.
 
     With S the scatter of pairs of rows of one class and D that of pairs of different classes, the metric is
@@ -137,6 +138,11 @@ class GMML(MetricMixin):
         self._moments: Moments | None = None
         return self
 
+    def transform(self, X: Any) -> NDArray[np.float64]:  # here, for scikit-learn to give it set_output
+        return super().transform(X)
+
+    transform.__doc__ = MetricMixin.transform.__doc__
+
     def fit_moments(self, moments: Moments) -> GMML:
         """Learns from moments: rows that were summed elsewhere.
 
@@ -202,6 +208,10 @@ class GMML(MetricMixin):
             params["t"] = self._choose_t(X, y, params)
         self._learn_moments(moments, params)
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
 
     def _choose_t(self, X: Any, y: Any, params: dict[str, Any]) -> float:
         """t from the first batch that can tell; one half before there is one."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -36,14 +35,16 @@ class MahalanobisDistance:
         self.linear_map = np.array(linear_map, dtype=np.float64)
 
     def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
-        u, v = (np.asarray(point, dtype=np.float64) for point in (u, v))
+        # Points may come as tables of one row, as SciPy's distances take them.
+        u, v = (np.atleast_1d(np.squeeze(np.asarray(point, dtype=np.float64))) for point in (u, v))
         if u.ndim != 1 or v.ndim != 1:
             raise ValueError("Input vector should be 1-D.")
         z = self.linear_map @ (u - v)
-        return float(z @ z if squared else np.sqrt(z @ z))
+        square = np.sum(z * z)
+        return float(square if squared else np.sqrt(square))
 
 
-class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MetricMixin(BaseEstimator):
     """A metric held as ``components_``, ``mean_`` and ``scale_``."""
 
     components_: Floats
@@ -152,10 +153,6 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         with np.errstate(over="ignore", under="ignore"):
             return np.exp(self.log_eigenvalues_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
     def _state(self) -> tuple[Floats, Floats, Floats | None]:
         return self.components_, self.mean_, self.scale_
 
@@ -170,11 +167,6 @@ class MetricMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
         selection = self.diagnostics_.get("selection") or {}
         self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)
-
-    def _warn_of_ridge(self) -> None:
-        reason = self.diagnostics_.get("ridge_reason")
-        if reason:
-            warnings.warn(f"{type(self).__name__}: {reason}", UserWarning, stacklevel=3)
 
     def _check_pairs(self, pairs: Any) -> Floats:
         pairs = check_array(pairs, dtype=np.float64, allow_nd=True, ensure_2d=False, input_name="pairs")

@@ -1,14 +1,18 @@
 """GMML and GMMLPairs as learners of metric-learn 0.7, so that its own test-suite runs on them.
 
-metric-learn's learners do not centre (`transform` is `X @ components_.T`) and take a `preprocessor` also
-where rows are labelled. The adapter adds these two habits and its base classes; learning, distances,
-decisions, thresholds and their calibration are ours, which come first in the order of bases.
+metric-learn does not centre (`transform` is `X @ components_.T`) and has a `preprocessor` for labelled rows
+too. The adapter adds these habits; learning, distances, decisions, thresholds and calibration are ours.
 """
 
+import contextlib
+import warnings
+
 import numpy as np
-from mahala import GMML, GMMLPairs, _mahala
-from metric_learn._util import check_input
+from mahala import GMML, GMMLPairs, MahalanobisDistance, _mahala
+from mahala._pairs import check_calibration
+from metric_learn._util import _check_n_components, check_input
 from metric_learn.base_metric import MahalanobisMixin, _PairsClassifierMixin
+from sklearn.datasets import make_spd_matrix
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -20,11 +24,29 @@ class Habits:
         self.components_ = _mahala.linear_map(self._state())
         self.mean_, self.scale_ = np.zeros(self.components_.shape[1]), None
 
-    def _checked(self, X, y=None, kind="classic", **options):
-        self._check_preprocessor()
+    @contextlib.contextmanager
+    def _for_fit(self, d):
+        """metric-learn's words for a bad rank, and its prior='random'."""
+        _check_n_components(d, self.n_components)
+        given = self.reg, self.prior
+        if isinstance(self.prior, str) and self.prior == "random":
+            self.reg, self.prior = 1.0, make_spd_matrix(d, random_state=self.random_state)
+        yield
+        self.reg, self.prior = given
+
+    def get_metric(self):
+        check_is_fitted(self, "components_")
+        return MahalanobisDistance(self.components_)
+
+    def _checked(self, X, y=None, kind="classic", fitting=False, **options):
+        if fitting:
+            self._check_preprocessor()
         size = 2 if kind == "tuples" else None
-        return check_input(X, y, preprocessor=self.preprocessor_, type_of_inputs=kind, estimator=self,
-                           tuple_size=size, **options)  # fmt: skip
+        with warnings.catch_warnings():
+            # It calls scikit-learn by names that scikit-learn 1.6 deprecated.
+            warnings.simplefilter("ignore", FutureWarning)
+            return check_input(X, y, preprocessor=self.preprocessor_, type_of_inputs=kind, estimator=self,
+                               tuple_size=size, **options)  # fmt: skip
 
     def transform(self, X):
         check_is_fitted(self, "components_")
@@ -48,11 +70,15 @@ class GMML_Supervised(Habits, GMML, MahalanobisMixin):
         self.preprocessor = preprocessor
 
     def fit(self, X, y=None):
-        X, y = (X, None) if y is None else self._checked(X, y, ensure_min_samples=2)
-        return super().fit(X, y)
+        if y is None:
+            return super().fit(X, y)
+        X, y = self._checked(X, y, fitting=True, ensure_min_samples=2)
+        with self._for_fit(X.shape[1]):
+            return super().fit(X, y)
 
 
-class GMML_(Habits, GMMLPairs, MahalanobisMixin, _PairsClassifierMixin):
+@_PairsClassifierMixin.register  # not as a base: its order of scikit-learn's bases is not today's
+class GMML_(Habits, GMMLPairs, MahalanobisMixin):
     def __init__(self, t="auto", reg=None, shrinkage=None, prior="identity", n_components=None,
                  standardize=False, folds=5, selection_rows=20_000, preprocessor=None, random_state=None,
                  n_jobs=None):  # fmt: skip
@@ -61,13 +87,14 @@ class GMML_(Habits, GMMLPairs, MahalanobisMixin, _PairsClassifierMixin):
                            preprocessor=preprocessor, random_state=random_state, n_jobs=n_jobs)  # fmt: skip
 
     def fit(self, pairs, y, calibration_params=None):
-        if calibration_params is not None:
-            self._validate_calibration_params(**calibration_params)
-        pairs, y = self._checked(pairs, y, kind="tuples")
-        return super().fit(pairs, y, calibration_params=calibration_params)
+        check_calibration(**(calibration_params or {}))
+        pairs, y = self._checked(pairs, y, kind="tuples", fitting=True)
+        with self._for_fit(pairs.shape[2]):
+            return super().fit(pairs, y, calibration_params=calibration_params)
+
+    _validate_calibration_params = staticmethod(check_calibration)
 
     def calibrate_threshold(self, pairs_valid, y_valid, strategy="accuracy", min_rate=None, beta=1.0):
         check_is_fitted(self, "components_")
-        self._validate_calibration_params(strategy, min_rate, beta)
         pairs_valid, y_valid = self._checked(pairs_valid, y_valid, kind="tuples")
         return super().calibrate_threshold(pairs_valid, y_valid, strategy, min_rate, beta)

@@ -74,6 +74,11 @@ impl Knn {
         &self.rows
     }
 
+    /// The rows back.
+    pub fn into_rows(self) -> Rows {
+        self.rows
+    }
+
     /// The `k` nearest rows of each query.
     ///
     /// # Errors

@@ -14,7 +14,6 @@ use crate::random::Random;
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
-use rayon::prelude::*;
 
 /// Told how far a search is (done, total); false ends it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
@@ -170,8 +169,9 @@ impl CrossValidation {
         for (index, fold) in self.folds.iter().enumerate() {
             let made = if views.is_empty() { Some(FoldView::new(fold, &self.data)) } else { None };
             let view = made.as_ref().unwrap_or_else(|| &views[index]);
+            let mut buffers = [Vec::new(), Vec::new()];
             for (wrong, &t) in wrong.iter_mut().zip(values) {
-                *wrong += view.wrong_at(t, self.k)?;
+                *wrong += view.wrong_at(t, self.k, &mut buffers)?;
                 done += 1;
                 if !watch(done, total) {
                     return Err(Error::Cancelled);
@@ -302,11 +302,14 @@ impl<'a> FoldView<'a> {
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 
-    /// Wrong votes among the test rows at t: weights change, rows do not.
-    fn wrong_at(&self, t: f64, k: usize) -> Result<usize> {
+    /// Wrong votes among the test rows at t: weights change, rows do not. The buffers keep their memory
+    /// from one t to the next.
+    fn wrong_at(&self, t: f64, k: usize, [train, test]: &mut [Vec<f64>; 2]) -> Result<usize> {
         let weights = self.fold.solution.weights(t);
-        let (train, test) = (weighted(&self.train, &weights)?, weighted(&self.test, &weights)?);
-        let found = Knn::new(train)?.search(&test, k.min(self.fold.train.len()))?;
+        let knn = Knn::new(weighted(&self.train, &weights, std::mem::take(train))?)?;
+        let queries = weighted(&self.test, &weights, std::mem::take(test))?;
+        let found = knn.search(&queries, k.min(self.fold.train.len()))?;
+        (*train, *test) = (knn.into_rows().into_values(), queries.into_values());
         let labels = self.data.labels().subset(&self.fold.train);
         let predicted = found.vote(&labels);
         let truth = self.fold.test.iter().map(|&i| self.data.labels().codes()[i]);
@@ -314,15 +317,13 @@ impl<'a> FoldView<'a> {
     }
 }
 
-fn weighted(z: &[f64], weights: &[f64]) -> Result<Rows> {
-    let r = weights.len();
-    let mut values = z.to_vec();
-    values.par_chunks_mut(1024 * r).for_each(|chunk| {
-        for row in chunk.chunks_exact_mut(r) {
-            row.iter_mut().zip(weights).for_each(|(z, w)| *z *= w);
-        }
-    });
-    Rows::new(values, r).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+/// `Z·diag(weights)`, in the given memory.
+fn weighted(z: &[f64], weights: &[f64], mut memory: Vec<f64>) -> Result<Rows> {
+    memory.clear();
+    for row in z.chunks_exact(weights.len()) {
+        memory.extend(row.iter().zip(weights).map(|(z, w)| z * w));
+    }
+    Rows::new(memory, weights.len()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
 }
 
 fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
