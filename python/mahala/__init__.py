@@ -7,25 +7,25 @@
 >>> from sklearn.pipeline import make_pipeline
 >>> X, y = load_wine(return_X_y=True)
 >>> knn = KNeighborsClassifier()
->>> round(cross_val_score(knn, X, y).mean(), 2)
+>>> float(round(cross_val_score(knn, X, y).mean(), 2))
 0.69
->>> round(cross_val_score(make_pipeline(GMML(), knn), X, y).mean(), 2)
+>>> float(round(cross_val_score(make_pipeline(GMML(), knn), X, y).mean(), 2))
 0.98
 """
 
 from ._gmml import GMML
 from ._knn import MahalanobisKNN
-from ._mahala import (
-    __version__,
+from ._mahala import __version__
+from ._metric import MahalanobisDistance
+from ._model import load, load_classifier, save
+from ._moments import Moments
+from ._pairs import GMMLPairs
+from ._spd import (
     geometric_mean,
     logdet_divergence,
     riemannian_distance,
     symmetrized_logdet_divergence,
 )
-from ._metric import MahalanobisDistance
-from ._model import load, load_classifier, save
-from ._moments import Moments
-from ._pairs import GMMLPairs
 
 __all__ = [
     "GMML",

@@ -44,7 +44,7 @@ def seed(random_state: Any) -> int:
     if random_state is None:
         return 0
     if isinstance(random_state, Integral):
-        if not 0 <= random_state < 2**64:
+        if not 0 <= int(random_state) < 2**64:
             raise ValueError(f"random_state is {random_state}; it must be between 0 and 2**64 - 1")
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -93,6 +93,6 @@ def number(name: str, value: Any) -> float:
 
 
 def count(name: str, value: Any, least: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not isinstance(value, Integral) or isinstance(value, bool) or int(value) < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number, at least {least}")
     return int(value)

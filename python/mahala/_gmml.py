@@ -165,7 +165,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.n_features_in_ = moments.n_features
-        self._learn_moments(moments, self._params())
+        # A copy: partial_fit may add to it.
+        self._learn_moments(moments.copy(), self._params())
         self.classes_ = classes_of(moments.classes)
         return self
 
@@ -185,7 +186,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         """
         first = getattr(self, "_moments", None) is None
         if first:
-            for name in ("components_", "_chosen_t"):
+            for name in ("components_", "_chosen_t", "_known"):
                 if hasattr(self, name):
                     delattr(self, name)
         X, y = self._check_labelled(X, y, reset=first, least=1)

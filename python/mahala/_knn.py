@@ -84,7 +84,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row."""
         winners, _ = self._classify(X)
-        return self.classes_[winners]  # type: ignore[no-any-return]
+        return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> Floats:
         """The share of neighbours in each class, in the order of ``classes_``."""

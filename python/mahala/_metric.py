@@ -186,4 +186,4 @@ class MetricMixin(BaseEstimator):
             raise ValueError(
                 f"X has {pairs.shape[2]} features, but {name} is expecting {wanted} features as input."
             )
-        return pairs  # type: ignore[no-any-return]
+        return pairs

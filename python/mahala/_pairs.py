@@ -235,17 +235,17 @@ def best_score(
         precision, recall, thresholds = precision_recall_curve(y, scores, pos_label=1)
         denominator = beta**2 * precision + recall
         f = (1 + beta**2) * precision * recall / np.where(denominator > 0, denominator, 1)
-        return thresholds[np.argmax(f[: len(thresholds)])]  # type: ignore[no-any-return]
+        return thresholds[np.argmax(f[: len(thresholds)])]
     # All thresholds count, also those that change one rate alone.
     fpr, tpr, thresholds = roc_curve(y, scores, pos_label=1, drop_intermediate=False)
     # The first threshold accepts nothing; it is infinite, which no distance should be.
     thresholds[0] = scores.max() + 1
     if strategy == "accuracy":
         similar = np.mean(y == 1)
-        return thresholds[np.argmax(tpr * similar + (1 - fpr) * (1 - similar))]  # type: ignore[no-any-return]
+        return thresholds[np.argmax(tpr * similar + (1 - fpr) * (1 - similar))]
     good, rate = (1 - fpr, tpr) if strategy == "max_tpr" else (tpr, 1 - fpr)
     allowed = np.flatnonzero(good >= min_rate)
-    return thresholds[allowed[np.argmax(rate[allowed])]]  # type: ignore[no-any-return]
+    return thresholds[allowed[np.argmax(rate[allowed])]]
 
 
 def check_calibration(strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0) -> None:

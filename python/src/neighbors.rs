@@ -20,7 +20,7 @@ pub(crate) fn neighbors<'py>(
     let (rows, queries) = (rows_of(rows)?, rows_of(queries)?);
     let found = interruptible(py, threads, move |_| Knn::new(rows)?.search(&queries, k))?;
     let queries = 0..found.len();
-    let indices = queries.clone().flat_map(|q| found.indices(q).iter().map(|&i| i as i64)).collect();
+    let indices = queries.clone().flat_map(|q| found.indices(q).iter().map(|&i| signed(i))).collect();
     let distances = queries.flat_map(|q| found.distances(q).iter().copied()).collect();
     Ok((table_out(py, found.len(), k, indices), table_out(py, found.len(), k, distances)))
 }
@@ -47,11 +47,17 @@ pub(crate) fn classify<'py>(
     let theirs: Vec<usize> = labels.names().iter().map(code).collect();
     let (found, labels) =
         interruptible(py, threads, move |_| Ok((Knn::new(rows)?.search(&queries, k)?, labels)))?;
-    let winners = found.vote(&labels).into_iter().map(|class| theirs[class as usize] as i64);
+    let winners = found.vote(&labels).into_iter().map(|class| signed(theirs[class as usize]));
     let mut votes = vec![0i64; found.len() * names.len()];
     for (query, row) in votes.chunks_exact_mut(names.len().max(1)).enumerate() {
         let counts = found.votes(query, &labels);
-        theirs.iter().zip(counts).for_each(|(&class, count)| row[class] = count as i64);
+        theirs.iter().zip(counts).for_each(|(&class, count)| row[class] = signed(count));
     }
     Ok((PyArray1::from_iter(py, winners), table_out(py, found.len(), names.len(), votes)))
+}
+
+/// Counts and indices as NumPy has them; none comes near 2^63.
+#[allow(clippy::cast_possible_wrap)]
+fn signed(n: usize) -> i64 {
+    n as i64
 }

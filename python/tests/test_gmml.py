@@ -195,6 +195,9 @@ def test_fit_moments_equals_fit(iris):
     assert gmml.classes_.tolist() == [0, 1, 2] and gmml.n_features_in_ == 4
     with pytest.raises(ValueError, match="t is 'auto'"):
         GMML().fit_moments(moments)
+    before = moments.to_bytes()
+    gmml.partial_fit(X, y)
+    assert moments.to_bytes() == before and gmml._moments.n_samples == 300
 
 
 def test_one_factorisation_is_enough_for_many_features():

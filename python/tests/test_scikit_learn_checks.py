@@ -45,7 +45,7 @@ ESTIMATORS = [
 
 
 def expected(estimator):
-    if not isinstance(estimator, GMML):
+    if not isinstance(estimator, GMML) or estimator.shrinkage is not None:
         return {}
     return SINGULAR | NO_SUMS if estimator.pairs == "sampled" else SINGULAR
 

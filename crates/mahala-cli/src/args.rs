@@ -263,23 +263,16 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage"), value, allowed } => {
             anyhow!("--{parameter} is {value}; it must be {allowed}")
         }
-        // Options are checked before, so that folds are too few only where rows are.
-        mahala::Error::Parameter { name: "folds", .. } => no_fold("the rows"),
-        mahala::Error::TooFewRows { what, seen, .. } if what.contains("choosing t") => {
-            no_fold(&table::count(seen as u64, "row"))
-        }
+        mahala::Error::NoUsableFold { rows } => anyhow!(
+            "t cannot be chosen by cross-validation: {} are too few, or too alike, for a fold to learn from\n\
+             hint: give t instead: --t 0.5",
+            table::count(rows as u64, "row")
+        ),
         mahala::Error::NotPositiveDefinite { what, .. } if what.contains("prior") => {
             anyhow!("{error}\nhint: --prior diagonal, or more rows than columns")
         }
         other => other.into(),
     }
-}
-
-fn no_fold(rows: &str) -> anyhow::Error {
-    anyhow!(
-        "t cannot be chosen by cross-validation: {rows} are too few, or too alike, for a fold to learn from\n\
-         hint: give t instead: --t 0.5"
-    )
 }
 
 fn read_prior(path: &Path, d: usize) -> Result<Spd> {

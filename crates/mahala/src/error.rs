@@ -165,6 +165,14 @@ pub enum Error {
         /// How many there are.
         seen: usize,
     },
+    /// No fold of a cross-validation has pairs to learn from.
+    #[error(
+        "t cannot be chosen by cross-validation: {rows} rows are too few, or too alike, for a fold to learn from (give t a number instead)"
+    )]
+    NoUsableFold {
+        /// How many rows there are.
+        rows: usize,
+    },
     /// Memory would not suffice.
     #[error(
         "{what} needs {gigabytes:.1} GB for {d} columns, above the limit of {limit:.0} GB; reduce the number of columns first (for instance by PCA)"

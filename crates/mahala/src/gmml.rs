@@ -309,7 +309,7 @@ impl Gmml {
         if let Some(rank) = self.rank
             && !(1..=d).contains(&rank)
         {
-            let allowed = "at least 1 and at most the number of columns";
+            let allowed = "at least 1 and at most the number of columns that vary";
             return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
         }
         let kept = if self.pairs == PairRule::All { c } else { 2 };

@@ -6,7 +6,7 @@
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
-use crate::gmml::{Gmml, PairRule};
+use crate::gmml::{Gmml, PairRule, check_classes};
 use crate::knn::Knn;
 use crate::moments::Moments;
 use crate::pairs::Pairs;
@@ -133,16 +133,13 @@ impl CrossValidation {
     /// # Errors
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
+        check_classes(data)?;
         let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;
         let folds = solve_folds(gmml, &data, &folds)?;
         if folds.is_empty() {
-            return Err(Error::TooFewRows {
-                what: "choosing t by cross-validation",
-                needed: 4,
-                seen: data.len(),
-            });
+            return Err(Error::NoUsableFold { rows: data.len() });
         }
         Ok(Self { data, k: gmml.k, folds })
     }

@@ -192,7 +192,10 @@ fn two_rows_a_class_are_enough_for_a_fixed_t() {
         }
     }
     let error = refusal(Gmml::default().fit(&labelled(&[[0.0], [1.0], [5.0]], &["a", "a", "b"])));
-    assert_eq!(error, "choosing t by cross-validation needs at least 4 rows; 3 given");
+    assert_eq!(
+        error,
+        "t cannot be chosen by cross-validation: 3 rows are too few, or too alike, for a fold to learn from (give t a number instead)"
+    );
 }
 
 #[test]
@@ -288,7 +291,7 @@ fn parameters_out_of_range_are_refused_with_the_range() {
     for rank in [0, 3] {
         assert_eq!(
             refused(Gmml { rank: Some(rank), ..fixed(0.5) }),
-            format!("rank is {rank}; it must be at least 1 and at most the number of columns")
+            format!("rank is {rank}; it must be at least 1 and at most the number of columns that vary")
         );
     }
     let prior = Prior::Matrix(Spd::identity(3));

@@ -1,0 +1,93 @@
+"""The examples of the documents run: docstrings, user guide, README. The types check."""
+
+import doctest
+import importlib
+import pathlib
+import pkgutil
+import re
+import subprocess
+import sys
+
+import mahala
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_modules(mahala.__path__))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md"])
+def test_blocks_of_code_run_from_top_to_bottom(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    if "import faiss" in text:
+        pytest.importorskip("faiss")
+    names = {}
+    blocks = [block for block in re.finditer(r"```python\n(.*?)```", text, re.DOTALL) if "metric_learn" not in block[1]]
+    for block in blocks:
+        line = text[: block.start(1)].count("\n")
+        # Blank lines before, so that errors name the line of the document.
+        exec(compile("\n" * line + block[1], str(ROOT / document), "exec"), names)
+    assert blocks or "metric-learn" in document
+
+
+def test_every_public_name_has_a_docstring():
+    for name in mahala.__all__:
+        thing = getattr(mahala, name)
+        assert name == "__version__" or thing.__doc__, name
+        if isinstance(thing, type):
+            for method, function in vars(thing).items():
+                if not method.startswith("_") and callable(function):
+                    assert function.__doc__, f"{name}.{method}"
+
+
+def test_the_types_check(tmp_path):
+    pytest.importorskip("mypy")
+    use = tmp_path / "use.py"
+    use.write_text(
+        "import numpy as np\n"
+        "from mahala import GMML, GMMLPairs, MahalanobisKNN, Moments, geometric_mean, load, save\n"
+        "X, y = np.ones((4, 2)), np.array([0, 0, 1, 1])\n"
+        "gmml: GMML = GMML(t=0.5, reg=0.1, prior=np.eye(2)).fit(X, y)\n"
+        "shape: tuple[int, ...] = gmml.transform(X).shape\n"
+        "matrix: np.ndarray = gmml.get_mahalanobis_matrix() + geometric_mean(np.eye(2), np.eye(2))\n"
+        "save(gmml, 'model.safetensors')\n"
+        "knn: MahalanobisKNN = MahalanobisKNN(metric=load('model.safetensors')).fit(X, y)\n"
+        "decided: np.ndarray = GMMLPairs().fit(np.ones((4, 2, 2)), y).predict(np.ones((4, 2, 2)))\n"
+        "bytes_: bytes = Moments(2).update(X, y).to_bytes()\n"
+    )
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("from mahala import GMML\nGMML(k='five')\nGMML().transform(1).shapes\n")
+    check = lambda *files: subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", ROOT / "python" / "pyproject.toml",
+         "--cache-dir", tmp_path / "cache", *files],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    good = check("-p", "mahala")
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert check(use).returncode == 0, check(use).stdout
+    bad = check(wrong)
+    assert bad.returncode == 1 and "2 errors" in bad.stdout, bad.stdout
+
+
+def test_the_stub_names_what_the_compiled_part_has():
+    from mahala import _mahala
+
+    stub = (pathlib.Path(mahala.__path__[0]) / "_mahala.pyi").read_text(encoding="utf-8")
+    named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
+    assert named == {name for name in dir(_mahala) if not name.startswith("__")}
+    methods = set(re.findall(r"^    def (\w+)", stub, re.MULTILINE)) - {"__new__"}
+    assert methods == {name for name in dir(_mahala.Moments) if not name.startswith("__")}
+
+
+def test_the_gallery_can_be_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = ROOT / "docs" / "python" / "gallery" / "make.py"
+    run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    drawn, kept = ({path.name for path in folder.glob("*.svg")} for folder in (tmp_path, script.parent))
+    assert drawn == kept and len(drawn) >= 4
