@@ -5,10 +5,10 @@
 
 mod args;
 mod commands;
-mod export;
 mod figure;
 mod input;
 mod methods;
+mod npy_file;
 mod output;
 mod pairs_file;
 mod progress;

@@ -1,12 +1,11 @@
 //! `mahala export`: a model for other programs.
 
 use crate::commands::{create_output, load_model};
-use crate::export::npy::npy_bytes;
-use crate::export::onnx::{Precision, onnx_model};
+use crate::npy_file::npy_bytes;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use mahala::{Mat, Model};
+use mahala::{Mat, Model, Precision, onnx_model};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -62,7 +61,7 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     let model = load_model(&args.model)?;
     let form = form_of(args)?;
     let bytes = match form {
-        Form::Onnx => onnx(&model, args.f32)?,
+        Form::Onnx => onnx_model(&model.metric, if args.f32 { Precision::F32 } else { Precision::F64 })?,
         Form::Npy => {
             let matrix = matrix(&model, args.what)?;
             npy_bytes(&[matrix.nrows(), matrix.ncols()], &row_major(&matrix))?
@@ -92,13 +91,6 @@ fn form_of(args: &Export) -> Result<Form> {
             args.output.display()
         ),
     })
-}
-
-fn onnx(model: &Model, single: bool) -> Result<Vec<u8>> {
-    let metric = &model.metric;
-    let components = row_major(&metric.components().to_owned());
-    let precision = if single { Precision::F32 } else { Precision::F64 };
-    onnx_model(&components, metric.rank(), metric.columns(), metric.mean(), metric.scale(), precision)
 }
 
 fn matrix(model: &Model, what: What) -> Result<Mat<f64>> {

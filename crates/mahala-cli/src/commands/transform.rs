@@ -2,8 +2,8 @@
 
 use crate::args::{InputArgs, rows};
 use crate::commands::{create_output, load_model};
-use crate::export::npy::npy_header;
 use crate::input::ColumnRef;
+use crate::npy_file::npy_header;
 use crate::table;
 use anyhow::{Result, bail};
 use clap::Args;
