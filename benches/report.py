@@ -1,4 +1,4 @@
-"""Prints the measurements of target/bench.jsonl as tables."""
+"""Prints measurements, one JSON object a line, as tables: report.py target/bench.jsonl."""
 
 import json
 import sys
@@ -24,6 +24,21 @@ def main():
         whole, alone = 1e3 * line["whole"]["cpu_min"], 1e3 * line["searches_alone"]["cpu_min"]
         shape = f"{line['n']} | {line['d']} | {line['c']} | {line['threads']}"
         print(f"| {shape} | {whole:.1f} | {alone:.1f} | {line['cpu_ratio']:.2f} |")
+    report_neighbours([line for line in lines if line["what"] == "knn"])
+
+
+def report_neighbours(lines):
+    if lines:
+        print("\nExact 5 nearest neighbours, index and search, least wall / CPU time in ms; ratio of the peer to mahala\n")
+        print("| queries | rows | d | threads | mahala | peer | time | ratio |")
+        print("|---|---|---|---|---|---|---|---|")
+    for line in lines:
+        shape = f"{line['queries']} | {line['rows']} | {line['d']} | {line['threads']}"
+        ours = f"{1e3 * line['mahala']['wall_min']:.0f} / {1e3 * line['mahala']['cpu_min']:.0f}"
+        for peer in line["peers"]:
+            theirs = f"{1e3 * peer['wall_min']:.0f} / {1e3 * peer['cpu_min']:.0f}"
+            ratio = f"{peer['wall_ratio']:.2f} / {peer['cpu_ratio']:.2f}"
+            print(f"| {shape} | {ours} | {peer['peer']} | {theirs} | {ratio} |")
 
 
 main()

@@ -1,6 +1,6 @@
 """The paper's numbers, through the command: `paper.py splits` or `paper.py bars`.
 
-Wants the paper's data sets in the folder MAHALA_DATA names (one CSV each, label in the last column).
+Wants the command built (cargo build --release) and the paper's data sets in the folder MAHALA_DATA names (one CSV each, label in the last column).
 
 splits: 5 nearest neighbours under the plain distance, on the three splits whose counts of errors the
         paper's Euclidean bars give away exactly.
@@ -46,8 +46,8 @@ def main():
 
 
 def evaluate(file, *options):
-    command = ["cargo", "run", "--release", "--quiet", "-p", "mahala-cli", "--", "evaluate", DATA / file]
-    run = subprocess.run([*command, "--label", "label", "--json", *options], cwd=ROOT, capture_output=True, text=True)
+    command = [ROOT / "target" / "release" / "mahala", "evaluate", DATA / file, "--label", "label", "--json"]
+    run = subprocess.run([*command, *options], capture_output=True, text=True)
     if run.returncode != 0:
         sys.exit(f"{file}: {run.stderr}")
     return {result["method"]: result for result in json.loads(run.stdout)["results"]}

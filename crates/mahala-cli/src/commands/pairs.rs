@@ -24,7 +24,7 @@ pub(crate) struct PairsCommand {
     pub model: PathBuf,
     /// Rows with the columns the model was learned on
     pub data: PathBuf,
-    /// The pairs: columns first,second[,similar[,weight]], row numbers from 1
+    /// The pairs: row numbers from 1 in columns first and second, then similar and weight if known
     #[arg(long, value_name = "FILE")]
     pub pairs: PathBuf,
     /// The table with the second row of each pair [default: the same]
