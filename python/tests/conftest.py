@@ -13,17 +13,17 @@ from sklearn.datasets import load_iris, load_wine
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def wine():
     return load_wine(return_X_y=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def pairs(iris):
     """Random pairs of Iris: indices, and +1 for two of one class, else -1."""
     _, y = iris
@@ -31,7 +31,7 @@ def pairs(iris):
     return indices, np.where(y[indices[:, 0]] == y[indices[:, 1]], 1, -1)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def command():
     """The command, if it has been built."""
     places = [os.environ.get("MAHALA_COMMAND", ""), ROOT / "target" / "release" / "mahala"]
