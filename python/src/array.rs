@@ -11,6 +11,7 @@ use numpy::{
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::sync::Arc;
 
 /// A matrix of float64, readable where it lies.
 pub(crate) fn matrix_of<'py>(array: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray2<'py, f64>> {
@@ -38,15 +39,45 @@ pub(crate) fn vector_of(array: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     Ok(array.try_readonly()?.as_array().to_vec())
 }
 
-/// Rows for the library, which keeps its own row-major copy.
+/// Rows for the library: a row-major array is read where it lies, any other is copied.
 pub(crate) fn rows_of(array: &Bound<'_, PyAny>) -> PyResult<Rows> {
     let matrix = matrix_of(array)?;
     let view = matrix.as_array();
-    let rows = array.py().detach(move || {
-        let values = view.as_slice().map_or_else(|| view.iter().copied().collect(), <[f64]>::to_vec);
-        Rows::new(values, view.ncols())
+    let columns = view.ncols();
+    let held = view.as_slice().map(|cells| Held {
+        _array: matrix.as_any().clone().unbind(),
+        first: cells.as_ptr(),
+        count: cells.len(),
+    });
+    let rows = array.py().detach(move || match held {
+        Some(held) => Rows::shared(Arc::new(held), columns),
+        None => Rows::new(view.iter().copied().collect(), columns),
     });
     rows.map_err(|error| crate::run::to_python(&error))
+}
+
+/// The cells of an array that is kept alive.
+struct Held {
+    _array: Py<PyAny>,
+    first: *const f64,
+    count: usize,
+}
+
+// SAFETY: the cells are only read, and the array that owns them is kept alive; releasing it from a thread
+// without the interpreter is put off by PyO3 until one has it. As with every library that computes while
+// Python goes on, other threads must not write to the array meanwhile.
+#[allow(unsafe_code)]
+unsafe impl Send for Held {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for Held {}
+
+impl AsRef<[f64]> for Held {
+    #[allow(unsafe_code)]
+    fn as_ref(&self) -> &[f64] {
+        // SAFETY: pointer and length are those of a contiguous, aligned view of the array held.
+        unsafe { std::slice::from_raw_parts(self.first, self.count) }
+    }
 }
 
 /// A small matrix, copied.

@@ -1,5 +1,8 @@
 """Arrays of every layout and type give the same bits."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from mahala import GMML, MahalanobisKNN, Moments, _mahala
@@ -115,3 +118,25 @@ def test_wrong_calls_of_the_compiled_part_raise(iris):
     with pytest.raises(ValueError, match="finite"):
         _mahala.neighbors(X * np.nan, X, 1, None)
     assert _mahala.neighbors(X, X[:0], 1, None)[0].shape == (0, 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")
+def test_a_fit_reads_row_major_arrays_where_they_lie():
+    script = """
+import resource
+import subprocess
+import sys
+
+import numpy as np
+from mahala import GMML
+rows = np.random.default_rng(0).normal(size=(400_000, 64))
+labels = np.arange(len(rows)) % 2
+GMML(t=0.5).fit(rows[:1000], labels[:1000])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+GMML(t=0.5).fit(rows, labels)
+print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before), rows.nbytes)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    grown, size = map(int, run.stdout.split())
+    # Labels and their groups take a tenth of the rows; a copy would take all of it.
+    assert grown < size / 2

@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use faer::MatRef;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rows of finite numbers, `len() × columns()`, each row contiguous.
 ///
@@ -14,10 +15,17 @@ use std::collections::BTreeMap;
 /// assert!(Rows::new(vec![1.0, f64::NAN], 2).is_err());
 /// # Ok::<(), mahala::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone)]
 pub struct Rows {
-    values: Vec<f64>,
+    values: Values,
     columns: usize,
+}
+
+/// Cells of the library's own, or somebody else's, read where they lie.
+#[derive(Clone)]
+enum Values {
+    Owned(Vec<f64>),
+    Shared(Arc<dyn AsRef<[f64]> + Send + Sync>),
 }
 
 /// A label for each row: class names in order, and each row's class as a code into them.
@@ -58,19 +66,18 @@ impl Rows {
     /// # Errors
     /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
     pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
-        if columns == 0 {
-            return Err(Error::Empty { what: "the list of columns" });
-        }
-        if !values.len().is_multiple_of(columns) {
-            let expected = values.len().next_multiple_of(columns);
-            return Err(Error::Length { what: "cells of a table", seen: values.len(), expected });
-        }
-        // v·0 is 0 for a finite number only; the sum needs no branch, and most tables are finite.
-        let finite = values.chunks(64).all(|chunk| chunk.iter().map(|v| v * 0.0).sum::<f64>() == 0.0);
-        if !finite && let Some(at) = values.iter().position(|v| !v.is_finite()) {
-            return Err(Error::NotFinite { row: at / columns, column: at % columns, value: values[at] });
-        }
-        Ok(Self { values, columns })
+        check_cells(&values, columns)?;
+        Ok(Self { values: Values::Owned(values), columns })
+    }
+
+    /// Takes row-major values that belong to somebody else, without a copy. They must not change while the
+    /// rows are in use.
+    ///
+    /// # Errors
+    /// As [`Rows::new`].
+    pub fn shared(values: Arc<dyn AsRef<[f64]> + Send + Sync>, columns: usize) -> Result<Self> {
+        check_cells((*values).as_ref(), columns)?;
+        Ok(Self { values: Values::Shared(values), columns })
     }
 
     /// Copies a matrix of any layout.
@@ -87,12 +94,12 @@ impl Rows {
 
     /// The number of rows.
     pub fn len(&self) -> usize {
-        self.values.len() / self.columns
+        self.values().len() / self.columns
     }
 
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.values().is_empty()
     }
 
     /// The number of columns.
@@ -102,22 +109,28 @@ impl Rows {
 
     /// One row.
     pub fn row(&self, i: usize) -> &[f64] {
-        &self.values[i * self.columns..(i + 1) * self.columns]
+        &self.values()[i * self.columns..(i + 1) * self.columns]
     }
 
     /// All cells, row by row.
     pub fn values(&self) -> &[f64] {
-        &self.values
+        match &self.values {
+            Values::Owned(values) => values,
+            Values::Shared(values) => (**values).as_ref(),
+        }
     }
 
-    /// All cells, row by row, as they were given.
+    /// All cells, row by row; copied if they are somebody else's.
     pub fn into_values(self) -> Vec<f64> {
-        self.values
+        match self.values {
+            Values::Owned(values) => values,
+            Values::Shared(values) => (*values).as_ref().to_vec(),
+        }
     }
 
     /// The rows as a matrix, `len() × columns()`.
     pub fn as_mat(&self) -> MatRef<'_, f64> {
-        MatRef::from_row_major_slice(&self.values, self.len(), self.columns)
+        MatRef::from_row_major_slice(self.values(), self.len(), self.columns)
     }
 
     /// The chosen rows, in the order given.
@@ -128,7 +141,7 @@ impl Rows {
     pub fn subset(&self, rows: &[usize]) -> Self {
         let mut values = Vec::with_capacity(rows.len() * self.columns);
         rows.iter().for_each(|&i| values.extend_from_slice(self.row(i)));
-        Self { values, columns: self.columns }
+        Self { values: Values::Owned(values), columns: self.columns }
     }
 
     /// Row `i` of `self` minus row `i` of `other`: pairs given as two tables of equal shape.
@@ -150,15 +163,44 @@ impl Rows {
                 expected: self.len(),
             });
         }
-        let values = self.values.iter().zip(&other.values).map(|(a, b)| a - b).collect();
+        let values = self.values().iter().zip(other.values()).map(|(a, b)| a - b).collect();
         Self::new(values, self.columns).map_err(|_| Error::OutOfRange { what: "the difference of two rows" })
     }
 
     /// Wraps values that are finite by the way they were made.
     pub(crate) fn from_finite(values: Vec<f64>, columns: usize) -> Self {
         debug_assert!(values.iter().all(|v| v.is_finite()));
-        Self { values, columns }
+        Self { values: Values::Owned(values), columns }
     }
+}
+
+impl PartialEq for Rows {
+    fn eq(&self, other: &Self) -> bool {
+        self.columns == other.columns && self.values() == other.values()
+    }
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("columns", &self.columns).field("values", &self.values()).finish()
+    }
+}
+
+/// Row-major cells must fill their rows, and be finite.
+fn check_cells(values: &[f64], columns: usize) -> Result<()> {
+    if columns == 0 {
+        return Err(Error::Empty { what: "the list of columns" });
+    }
+    if !values.len().is_multiple_of(columns) {
+        let expected = values.len().next_multiple_of(columns);
+        return Err(Error::Length { what: "cells of a table", seen: values.len(), expected });
+    }
+    // v·0 is 0 for a finite number only; the sum needs no branch, and most tables are finite.
+    let finite = values.chunks(64).all(|chunk| chunk.iter().map(|v| v * 0.0).sum::<f64>() == 0.0);
+    if !finite && let Some(at) = values.iter().position(|v| !v.is_finite()) {
+        return Err(Error::NotFinite { row: at / columns, column: at % columns, value: values[at] });
+    }
+    Ok(())
 }
 
 impl Labels {
@@ -321,6 +363,16 @@ mod tests {
         let error = Rows::new(vec![1.0, 2.0, 3.0, f64::INFINITY], 2).unwrap_err();
         assert_eq!(error, Error::NotFinite { row: 1, column: 1, value: f64::INFINITY });
         assert!(error.to_string().contains("row index 1, column index 1 is inf"), "{error}");
+    }
+
+    #[test]
+    fn shared_rows_are_read_where_they_lie() {
+        let cells = Arc::new(vec![1.0, 2.0, 3.0, 4.0]);
+        let rows = Rows::shared(cells.clone(), 2).unwrap();
+        assert_eq!(rows.values().as_ptr(), cells.as_ptr());
+        assert_eq!(rows, Rows::new(cells.to_vec(), 2).unwrap());
+        assert_eq!(rows.into_values(), *cells);
+        assert!(Rows::shared(Arc::new([f64::NAN]), 1).is_err());
     }
 
     #[test]
