@@ -77,13 +77,18 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "standardize": bool(estimator.standardize),
         "rank": rank,
         "k": 5,
-        "folds": count("folds", estimator.folds, 2),
+        "folds": count("cv", number_of_folds(estimator.cv), 2),
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
         "seed": seed(estimator.random_state),
     }
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
     return params | fixed
+
+
+def number_of_folds(cv: Any) -> Any:
+    """Of a splitter or a list of splits only their number is taken: the library draws its own."""
+    return len(cv) if isinstance(cv, (list, tuple)) else getattr(cv, "n_splits", cv)
 
 
 def number(name: str, value: Any) -> float:

@@ -44,8 +44,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Divide each column by its standard deviation first; ``transform`` does it too.
     k : int, default=5
         Neighbours that vote when t is chosen.
-    folds : int, default=5
-        Folds of the cross-validation that chooses t.
+    cv : int, default=5
+        Folds of the cross-validation that chooses t; of a splitter or a list of splits, their number.
     selection_rows : int, default=20000
         Choose t on at most this many rows, drawn at random.
     random_state : int, RandomState instance or None, default=None
@@ -94,7 +94,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         n_components: int | None = None,
         standardize: bool = False,
         k: int = 5,
-        folds: int = 5,
+        cv: int = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -107,7 +107,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.n_components = n_components
         self.standardize = standardize
         self.k = k
-        self.folds = folds
+        self.cv = cv
         self.selection_rows = selection_rows
         self.random_state = random_state
         self.n_jobs = n_jobs

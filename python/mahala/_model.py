@@ -111,7 +111,7 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
         "shrinkage": params.get("shrinkage") or None,
         "n_components": params.get("rank"),
         "standardize": params.get("standardize", False),
-        "folds": params.get("folds", 5),
+        "cv": params.get("folds", 5),
         "selection_rows": params.get("selection_rows", 20_000),
         "random_state": params.get("seed", 0),
     }

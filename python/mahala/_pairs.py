@@ -26,7 +26,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
     ----------
     t : "auto" or float in [0, 1], default="auto"
         As for ``GMML``; "auto" chooses the t whose distances rank held-out pairs best.
-    reg, shrinkage, prior, n_components, standardize, folds, selection_rows, random_state, n_jobs
+    reg, shrinkage, prior, n_components, standardize, cv, selection_rows, random_state, n_jobs
         As for ``GMML``.
     preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
         With it, pairs may be given as indices (or whatever the callable understands) of shape (n_pairs, 2).
@@ -64,7 +64,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         prior: Any = "identity",
         n_components: int | None = None,
         standardize: bool = False,
-        folds: int = 5,
+        cv: int = 5,
         selection_rows: int = 20_000,
         preprocessor: Any = None,
         random_state: Any = None,
@@ -76,7 +76,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         self.prior = prior
         self.n_components = n_components
         self.standardize = standardize
-        self.folds = folds
+        self.cv = cv
         self.selection_rows = selection_rows
         self.preprocessor = preprocessor
         self.random_state = random_state

@@ -62,10 +62,10 @@ class Habits:
 
 class GMML_Supervised(Habits, GMML, MahalanobisMixin):
     def __init__(self, t="auto", reg=None, shrinkage=None, prior="identity", pairs="all", n_components=None,
-                 standardize=False, k=5, folds=5, selection_rows=20_000, preprocessor=None,
+                 standardize=False, k=5, cv=5, selection_rows=20_000, preprocessor=None,
                  random_state=None, n_jobs=None):  # fmt: skip
         GMML.__init__(self, t=t, reg=reg, shrinkage=shrinkage, prior=prior, pairs=pairs,
-                      n_components=n_components, standardize=standardize, k=k, folds=folds,
+                      n_components=n_components, standardize=standardize, k=k, cv=cv,
                       selection_rows=selection_rows, random_state=random_state, n_jobs=n_jobs)  # fmt: skip
         self.preprocessor = preprocessor
 
@@ -80,10 +80,10 @@ class GMML_Supervised(Habits, GMML, MahalanobisMixin):
 @_PairsClassifierMixin.register  # not as a base: its order of scikit-learn's bases is not today's
 class GMML_(Habits, GMMLPairs, MahalanobisMixin):
     def __init__(self, t="auto", reg=None, shrinkage=None, prior="identity", n_components=None,
-                 standardize=False, folds=5, selection_rows=20_000, preprocessor=None, random_state=None,
+                 standardize=False, cv=5, selection_rows=20_000, preprocessor=None, random_state=None,
                  n_jobs=None):  # fmt: skip
         GMMLPairs.__init__(self, t=t, reg=reg, shrinkage=shrinkage, prior=prior, n_components=n_components,
-                           standardize=standardize, folds=folds, selection_rows=selection_rows,
+                           standardize=standardize, cv=cv, selection_rows=selection_rows,
                            preprocessor=preprocessor, random_state=random_state, n_jobs=n_jobs)  # fmt: skip
 
     def fit(self, pairs, y, calibration_params=None):

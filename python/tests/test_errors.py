@@ -92,7 +92,7 @@ def test_other_features_than_in_fit():
         ({"n_components": 0}, "n_components is 0; it must be a whole number, at least 1"),
         ({"n_components": 0.5}, "n_components is 0.5"),
         ({"k": 0}, "k is 0"),
-        ({"folds": 1}, "folds is 1"),
+        ({"cv": 1}, "cv is 1"),
         ({"selection_rows": 1}, "selection_rows is 1"),
         ({"random_state": -1}, "random_state is -1"),
         ({"random_state": "x"}, "cannot be used to seed"),

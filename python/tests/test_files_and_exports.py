@@ -26,12 +26,12 @@ SETTINGS = [
     {"pairs": "sampled", "random_state": 7},
     {"standardize": True, "shrinkage": 0.1},
     {"t": 0.3, "reg": 0.1, "n_components": 4},
-    {"reg": 0.01, "prior": "covariance", "k": 3, "folds": 4},
+    {"reg": 0.01, "prior": "covariance", "k": 3, "cv": 4},
 ]
 
 
 def options(settings):
-    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "folds": "cv-folds"}
+    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "cv-folds"}
     words = []
     for name, value in settings.items():
         words.append("--" + names.get(name, name))

@@ -223,3 +223,10 @@ def test_labels_of_every_kind(iris, labels):
     named = np.array(labels, dtype=object if isinstance(labels[0], str) else None)[y]
     gmml = GMML(t=0.5).fit(X, named)
     assert gmml.classes_.tolist() == np.unique(named).tolist()
+
+
+def test_a_splitter_stands_for_its_number_of_folds(wine):
+    from sklearn.model_selection import KFold
+
+    by_number, by_splitter = (GMML(cv=cv).fit(*wine).t_path_ for cv in (3, KFold(3)))
+    assert all((a == b).all() for a, b in zip(by_number, by_splitter))
