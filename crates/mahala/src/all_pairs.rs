@@ -6,7 +6,7 @@
 //! ```
 //! with `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, and `w`, `m` those of all rows.
 
-use crate::dataset::Dataset;
+use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
 use crate::linalg::{parallelism, times_power_of_two};
@@ -158,6 +158,13 @@ impl Sums {
 fn contiguous(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
     let column = matrix.col_mut(j).try_as_col_major_mut();
     column.expect("an owned matrix has contiguous columns").as_slice_mut()
+}
+
+/// Labelled rows must hold a similar and a dissimilar pair.
+pub(crate) fn check_labels(labels: &Labels) -> Result<()> {
+    let sizes = labels.class_sizes();
+    let named = labels.names().iter().zip(sizes).filter(|(_, size)| *size > 0);
+    check(named.map(|(name, size)| (name.as_str(), size as u64)))
 }
 
 /// There must be two classes, and one of two rows.

@@ -9,6 +9,7 @@
 //! (any t). One factorisation serves every t, so choosing t by cross-validation costs neighbour searches
 //! and no linear algebra.
 
+use crate::all_pairs::check_labels;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
@@ -199,14 +200,9 @@ impl Gmml {
         similar: &[bool],
         weights: Option<&[f64]>,
     ) -> Result<Fit> {
+        let pairs = Pairs::of_differences(differences.len(), similar, weights)?;
         let origin = Rows::new(vec![0.0; differences.columns()], differences.columns())?;
-        Scatter::from_differences(differences, similar, weights)?;
-        let pairs = (0..differences.len()).map(|first| {
-            let weight = weights.map_or(1.0, |w| w[first]);
-            crate::pairs::Pair { first, second: 0, similar: similar[first], weight }
-        });
-        let fit =
-            self.fit_two_tables(differences, &origin, &Pairs::new(pairs.collect(), differences.len(), 1)?)?;
+        let fit = self.fit_two_tables(differences, &origin, &pairs)?;
         let metric = fit.metric.centred_at(vec![0.0; differences.columns()])?;
         Ok(Fit { metric, ..fit })
     }
@@ -256,7 +252,7 @@ impl Gmml {
                 Ok((self.solve_scaled(scatter, self.standardize.then(|| statistics().scale))?, mean))
             }
             PairRule::Sampled => {
-                check_classes(data)?;
+                check_labels(data.labels())?;
                 let pairs = Pairs::sampled(data.labels(), &mut Random::new(self.seed, 2 + stream));
                 let ColumnStatistics { mean, scale, .. } = statistics();
                 let scatter = Scatter::from_pairs(data.rows(), &pairs)?;
@@ -332,19 +328,4 @@ fn scatter_of(moments: &Moments) -> Result<Scatter> {
     let classes = moments.classes().iter().filter(|class| class.rows() > 0).count();
     let weight = moments.classes().iter().map(ClassMoments::weight).sum();
     Ok(on_paper_scale(Scatter::all_pairs(moments)?, classes, weight))
-}
-
-/// Labelled rows must hold a similar and a dissimilar pair.
-pub(crate) fn check_classes(data: &Dataset) -> Result<()> {
-    let sizes = data.labels().class_sizes();
-    let present: Vec<usize> = (0..sizes.len()).filter(|&c| sizes[c] > 0).collect();
-    if let [only] = present[..] {
-        return Err(Error::OneClass { class: data.labels().names()[only].clone(), rows: data.len() });
-    }
-    if sizes.iter().all(|&size| size < 2) {
-        return Err(Error::NoSimilarPair {
-            reason: format!("each of the {} classes has one row", present.len()),
-        });
-    }
-    Ok(())
 }

@@ -54,7 +54,34 @@ impl Pairs {
     /// # Errors
     /// An index that names no row, or a weight that is negative or not finite.
     pub fn new(pairs: Vec<Pair>, first_rows: usize, second_rows: usize) -> Result<Self> {
-        for (pair, p) in pairs.iter().enumerate() {
+        let pairs = Self(pairs);
+        pairs.check(first_rows, second_rows)?;
+        Ok(pairs)
+    }
+
+    /// Differences as pairs: each row, and the one row of a second table that is the origin.
+    ///
+    /// # Errors
+    /// Another number of marks or weights than of rows, or a weight that is negative or not finite.
+    pub(crate) fn of_differences(rows: usize, similar: &[bool], weights: Option<&[f64]>) -> Result<Self> {
+        let weight_count = weights.map_or(rows, <[f64]>::len);
+        for (what, seen) in [("marks of pairs", similar.len()), ("weights", weight_count)] {
+            if seen != rows {
+                return Err(Error::Length { what, seen, expected: rows });
+            }
+        }
+        let pair = |first: usize| Pair {
+            first,
+            second: 0,
+            similar: similar[first],
+            weight: weights.map_or(1.0, |w| w[first]),
+        };
+        Self::new((0..rows).map(pair).collect(), rows, 1)
+    }
+
+    /// Every pair must name rows that exist, and weigh something finite and not negative.
+    pub(crate) fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
+        for (pair, p) in self.0.iter().enumerate() {
             for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
                 if row >= rows {
                     return Err(Error::PairOutOfRange { pair, row, rows });
@@ -64,7 +91,7 @@ impl Pairs {
                 return Err(Error::Weight { index: pair, value: p.weight });
             }
         }
-        Ok(Self(pairs))
+        Ok(())
     }
 
     /// All `n(n−1)/2` unordered pairs, listed. For the sums over them, [`crate::Scatter::all_pairs`]

@@ -60,7 +60,7 @@ impl Scatter {
             let (seen, expected) = (second.columns(), first.columns());
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
-        Pairs::new(pairs.as_slice().to_vec(), first.len(), second.len())?;
+        pairs.check(first.len(), second.len())?;
         let units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
         let sum = |similar: bool| {
             let chosen: Vec<&Pair> = pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
@@ -76,19 +76,9 @@ impl Scatter {
     /// # Errors
     /// Lengths that do not agree, a bad weight, no similar pair, or no dissimilar pair.
     pub fn from_differences(differences: &Rows, similar: &[bool], weights: Option<&[f64]>) -> Result<Self> {
-        let n = differences.len();
-        for (what, seen) in [("marks of pairs", similar.len()), ("weights", weights.map_or(n, <[f64]>::len))]
-        {
-            if seen != n {
-                return Err(Error::Length { what, seen, expected: n });
-            }
-        }
+        let pairs = Pairs::of_differences(differences.len(), similar, weights)?;
         let origin = Rows::from_finite(vec![0.0; differences.columns()], differences.columns());
-        let pairs = (0..n).map(|i| {
-            let pair = Pair { first: i, second: 0, similar: similar[i], weight: 1.0 };
-            pair.weighing(weights.map_or(1.0, |w| w[i]))
-        });
-        Self::between(differences, &origin, &Pairs::new(pairs.collect(), n, 1)?)
+        Self::between(differences, &origin, &pairs)
     }
 
     /// The matrices alone.

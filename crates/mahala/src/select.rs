@@ -3,10 +3,11 @@
 //! Folds and pairs stay fixed during a search, so that all values of t see the same data. For each fold
 //! the geodesic is factorised once; a value of t then only re-weights coordinates.
 
+use crate::all_pairs::check_labels;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
-use crate::gmml::{Gmml, PairRule, check_classes};
+use crate::gmml::{Gmml, PairRule};
 use crate::knn::Knn;
 use crate::moments::Moments;
 use crate::pairs::Pairs;
@@ -50,9 +51,11 @@ pub fn wrong_votes(train: &Dataset, test: &Dataset, k: usize) -> Result<usize> {
     let found = Knn::new(train.rows().clone())?.search(test.rows(), k)?;
     let predicted = found.vote(train.labels());
     // Compared by name: the two may number their classes differently.
-    let name = |data: &Dataset, code: u32| data.labels().names()[code as usize].clone();
-    let wrong =
-        predicted.iter().zip(test.labels().codes()).filter(|(p, t)| name(train, **p) != name(test, **t));
+    let (theirs, ours) = (train.labels().names(), test.labels().names());
+    let wrong = predicted
+        .iter()
+        .zip(test.labels().codes())
+        .filter(|(p, t)| theirs[**p as usize] != ours[**t as usize]);
     Ok(wrong.count())
 }
 
@@ -133,7 +136,7 @@ impl CrossValidation {
     /// # Errors
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
-        check_classes(data)?;
+        check_labels(data.labels())?;
         let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;

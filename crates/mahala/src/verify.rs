@@ -17,7 +17,7 @@ pub fn squared_pair_distances(
     second: &Rows,
     pairs: &Pairs,
 ) -> Result<Vec<f64>> {
-    Pairs::new(pairs.as_slice().to_vec(), first.len(), second.len())?;
+    pairs.check(first.len(), second.len())?;
     let transformed_first = metric.transform(first)?;
     let second = metric.transform(second)?;
     let squared = |pair: &Pair| {
