@@ -1,0 +1,193 @@
+//! Every method behind one face: parameters → [`Learner::learn`] → [`Metric`] and [`Report`].
+//!
+//! One file each, with the method's equations at its head. Only [`Gmml`] has a closed form; the others
+//! iterate, tell an [`Observer`] how far they are, and return the best metric they have when they stop,
+//! with the [`Outcome`] that says why.
+
+mod euclidean;
+
+pub use euclidean::Euclidean;
+
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::Gmml;
+use crate::metric::Metric;
+use crate::pairs::Pairs;
+use crate::random::Random;
+use std::borrow::Cow;
+
+/// A method that learns a metric.
+///
+/// ```
+/// use mahala::learners::{Euclidean, Learner, Order, Training};
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// let rows = Rows::new(vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2], 1)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
+/// let methods: [&dyn Learner; 2] = [&Euclidean, &Gmml { k: 1, ..Gmml::default() }];
+/// for method in methods {
+///     let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
+///     assert_eq!(learned.metric.rank(), 1);
+/// }
+/// # Ok::<(), mahala::Error>(())
+/// ```
+pub trait Learner: Sync {
+    /// The name by which command and Python know it.
+    fn name(&self) -> &'static str;
+
+    /// Learns a metric; `observer` is told of every iteration and may end the work.
+    ///
+    /// # Errors
+    /// Parameters out of range, or data from which the method cannot learn. An early end is no error: it is
+    /// in the report.
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned>;
+}
+
+/// What is learned from.
+#[derive(Debug, Clone, Copy)]
+pub enum Training<'a> {
+    /// Rows with a class each.
+    Labelled(&'a Dataset),
+    /// Rows, and pairs of them marked similar or dissimilar.
+    Paired(&'a Rows, &'a Pairs),
+}
+
+/// A metric, and how it was reached.
+#[derive(Debug, Clone)]
+pub struct Learned {
+    /// The metric.
+    pub metric: Metric,
+    /// How it was reached.
+    pub report: Report,
+}
+
+/// How a method came to its metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Iterations made; what one is, each method says.
+    pub iterations: usize,
+    /// The method's own objective at the metric returned, if it has one.
+    pub objective: Option<f64>,
+    /// Why it stopped.
+    pub outcome: Outcome,
+}
+
+/// Why a method stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing was iterated.
+    ClosedForm,
+    /// Its own criterion was met.
+    Converged,
+    /// No step along the search direction lowers the objective any more: as far as rounding allows.
+    NoDescent,
+    /// The limit of iterations came first.
+    IterationLimit,
+    /// The time given was up.
+    TimeLimit,
+    /// The caller ended it.
+    Cancelled,
+}
+
+/// How far a method is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// Iterations done.
+    pub iteration: usize,
+    /// The objective there, if it is known.
+    pub objective: Option<f64>,
+}
+
+/// What an observer tells a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Continue.
+    GoOn,
+    /// Stop: the caller wants no more.
+    Cancel,
+    /// Stop: the time is up. (The library reads no clock; its caller does.)
+    TimeUp,
+}
+
+/// Told of every iteration.
+pub type Observer<'a> = dyn FnMut(Step) -> Order + 'a;
+
+impl Order {
+    /// Why a method that obeys stops, if it does.
+    pub fn outcome(self) -> Option<Outcome> {
+        match self {
+            Self::GoOn => None,
+            Self::Cancel => Some(Outcome::Cancelled),
+            Self::TimeUp => Some(Outcome::TimeLimit),
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether the method went to its end.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::ClosedForm | Self::Converged | Self::NoDescent)
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::ClosedForm => "closed form",
+            Self::Converged => "converged",
+            Self::NoDescent => "converged as far as rounding allows",
+            Self::IterationLimit => "not converged: limit of iterations reached",
+            Self::TimeLimit => "not converged: limit of time reached",
+            Self::Cancelled => "not converged: cancelled",
+        })
+    }
+}
+
+impl<'a> Training<'a> {
+    /// The rows.
+    pub fn rows(&self) -> &'a Rows {
+        match self {
+            Self::Labelled(data) => data.rows(),
+            Self::Paired(rows, _) => rows,
+        }
+    }
+
+    /// The labelled rows a method needs.
+    ///
+    /// # Errors
+    /// Pairs were given.
+    pub fn labelled(&self, method: &'static str) -> Result<&'a Dataset> {
+        match self {
+            Self::Labelled(data) => Ok(data),
+            Self::Paired(..) => Err(Error::Parameter {
+                name: "method",
+                value: format!("{method}, with pairs"),
+                allowed: "one that learns from pairs (gmml, itml, flatgeo, mmc); this one needs a label for every row",
+            }),
+        }
+    }
+
+    /// The pairs given, or the paper's random `40c(c−1)` of labelled rows.
+    pub fn pairs(&self, seed: u64) -> Cow<'a, Pairs> {
+        match self {
+            Self::Labelled(data) => Cow::Owned(Pairs::sampled(data.labels(), &mut Random::new(seed, 2))),
+            Self::Paired(_, pairs) => Cow::Borrowed(pairs),
+        }
+    }
+}
+
+impl Learner for Gmml {
+    fn name(&self) -> &'static str {
+        "gmml"
+    }
+
+    /// A closed form: what is observed is the choice of t, whose early end is [`Error::Cancelled`].
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
+        let fit = match training {
+            Training::Labelled(data) => self.fit_watched(data, &mut watch)?,
+            Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
+        };
+        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm };
+        Ok(Learned { metric: fit.metric, report })
+    }
+}
