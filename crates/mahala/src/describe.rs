@@ -15,10 +15,13 @@ impl Gmml {
             TChoice::CrossValidated => json!("auto"),
             TChoice::Fixed(t) => json!(t),
         };
-        let (lambda, shrinkage) = match self.regularization {
-            Regularization::None => (0.0, 0.0),
-            Regularization::Lambda(lambda) => (lambda, 0.0),
-            Regularization::Shrinkage(rho) => (0.0, rho),
+        let (lambda, shrinkage, target) = match self.regularization {
+            Regularization::None => (0.0, json!(0.0), "diagonal"),
+            Regularization::Lambda(lambda) => (lambda, json!(0.0), "diagonal"),
+            Regularization::Shrinkage(rho) => (0.0, json!(rho), "diagonal"),
+            Regularization::ShrinkSimilar(rho) => (0.0, json!(rho), "similar"),
+            Regularization::ShrinkToIdentity(rho) => (0.0, json!(rho), "identity"),
+            Regularization::Analytic => (0.0, json!("analytic"), "similar"),
         };
         let prior = match self.prior {
             Prior::Identity => "identity",
@@ -31,7 +34,8 @@ impl Gmml {
             PairRule::Sampled => "sampled",
         };
         json!({
-            "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage, "prior": prior, "pairs": pairs,
+            "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage,
+            "shrinkage_target": target, "prior": prior, "pairs": pairs,
             "standardize": self.standardize, "rank": self.rank, "k": self.k, "folds": self.folds,
             "selection_rows": self.selection_rows, "seed": self.seed,
         })

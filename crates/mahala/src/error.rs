@@ -165,6 +165,16 @@ pub enum Error {
         /// How many there are.
         seen: usize,
     },
+    /// Rows of one family cannot be divided.
+    #[error(
+        "{what} needs at least 2 groups and 2 folds; {seen} given (leave the groups out, or name a column that tells families of rows apart)"
+    )]
+    TooFewGroups {
+        /// What needs them.
+        what: &'static str,
+        /// How many there are.
+        seen: usize,
+    },
     /// No fold of a cross-validation has pairs to learn from.
     #[error(
         "t cannot be chosen by cross-validation: {rows} rows are too few, or too alike, for a fold to learn from (give t a number instead)"

@@ -59,6 +59,7 @@
 //! value seen, the value allowed and the remedy.
 
 mod all_pairs;
+mod auto;
 mod dataset;
 mod describe;
 mod error;
@@ -76,18 +77,22 @@ mod metric;
 mod model;
 mod moments;
 mod moments_bytes;
+mod neighborhood;
 mod objective;
 mod onnx;
 mod pairs;
 mod random;
+mod recipe;
 mod regularize;
 mod scatter;
 mod select;
 mod solution;
 mod spd;
 mod standardize;
+mod subspace;
 mod verify;
 
+pub use auto::{Auto, AutoFit, Trial};
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
@@ -104,12 +109,14 @@ pub use objective::{gradient_of_h, h, h_t, regularized_objective};
 pub use onnx::{Precision, onnx_model};
 pub use pairs::{Pair, Pairs, pair_budget};
 pub use random::Random;
-pub use regularize::{Prior, Regularization};
+pub use recipe::{Recipe, Round};
+pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use scatter::{PairCount, Scatter};
 pub use select::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
 pub use solution::Solution;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
+pub use subspace::{Components, Subspace};
 pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
 
 /// The README's example is a test.

@@ -17,6 +17,12 @@ pub enum Regularization {
     Lambda(f64),
     /// Towards the diagonal: `(1−ρ)S + ρ·diag(S)`, the same for `D`; indifferent to the features' units.
     Shrinkage(f64),
+    /// `S` alone towards its diagonal: `D` keeps the directions in which classes differ.
+    ShrinkSimilar(f64),
+    /// Both towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, the same for `D`.
+    ShrinkToIdentity(f64),
+    /// `S` alone towards its diagonal, by the amount of [`analytic_shrinkage`].
+    Analytic,
 }
 
 /// The prior `A₀` of [`Regularization::Lambda`].
@@ -61,7 +67,9 @@ impl Regularization {
                 value: x.to_string(),
                 allowed: "finite and at least 0",
             }),
-            Self::Shrinkage(x) if !(0.0..=1.0).contains(&x) => {
+            Self::Shrinkage(x) | Self::ShrinkSimilar(x) | Self::ShrinkToIdentity(x)
+                if !(0.0..=1.0).contains(&x) =>
+            {
                 Err(Error::Parameter { name: "shrinkage", value: x.to_string(), allowed: "between 0 and 1" })
             }
             _ => Ok(()),
@@ -95,6 +103,15 @@ pub(crate) fn prepare(
         Regularization::Shrinkage(rho) => {
             shrink_to_diagonal(&mut s, rho);
             shrink_to_diagonal(&mut d, rho);
+        }
+        Regularization::ShrinkSimilar(rho) => shrink_to_diagonal(&mut s, rho),
+        Regularization::ShrinkToIdentity(rho) => {
+            shrink_to_identity(&mut s, rho);
+            shrink_to_identity(&mut d, rho);
+        }
+        Regularization::Analytic => {
+            let rho = analytic_shrinkage(s.as_ref(), scatter.samples());
+            shrink_to_diagonal(&mut s, rho);
         }
     }
     let (l, ridge) = {
@@ -238,6 +255,43 @@ fn shrink_to_diagonal(matrix: &mut Mat<f64>, rho: f64) {
             }
         }
     }
+}
+
+/// `(1−ρ)M + ρ·mean(diag(M))·I`
+fn shrink_to_identity(matrix: &mut Mat<f64>, rho: f64) {
+    let n = matrix.ncols();
+    let mean = (0..n).map(|j| matrix[(j, j)] / n as f64).sum::<f64>();
+    shrink_to_diagonal(matrix, rho);
+    (0..n).for_each(|j| matrix[(j, j)] = (1.0 - rho) * matrix[(j, j)] + rho * mean);
+}
+
+/// How much of `diag(S)` the oracle-approximating shrinkage (Chen, Wiesel, Eldar, Hero 2010) puts into `S`
+/// when it was estimated from `samples` differences.
+///
+/// # Formula
+/// ```text
+/// R = diag(S)^{-½} S diag(S)^{-½},   p columns,   n samples
+/// ρ = ((1 − 2/p)·tr R² + p²) / ((n + 1 − 2/p)·(tr R² − p)), at most 1
+/// ```
+///
+/// The formula is stated for a target `μI`; applied to correlations the target is the diagonal of `S`.
+///
+/// ```
+/// use mahala::{Mat, analytic_shrinkage};
+/// let s = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.5 });
+/// assert_eq!(analytic_shrinkage(s.as_ref(), 9.0), 4.0 / (9.0 * 0.5));
+/// assert_eq!(analytic_shrinkage(s.as_ref(), 1.0), 1.0);
+/// ```
+pub fn analytic_shrinkage(s: MatRef<'_, f64>, samples: f64) -> f64 {
+    let p = s.nrows() as f64;
+    let deviation: Vec<f64> = (0..s.nrows()).map(|j| s[(j, j)].max(0.0).sqrt()).collect();
+    let correlation = |i: usize, j: usize| {
+        let r = s[(i, j)] / deviation[i] / deviation[j];
+        if r.is_finite() { r } else { 0.0 }
+    };
+    let off: f64 = (0..s.nrows()).map(|j| 2.0 * (0..j).map(|i| correlation(i, j).powi(2)).sum::<f64>()).sum();
+    let rho = ((1.0 - 2.0 / p) * (off + p) + p * p) / ((samples + 1.0 - 2.0 / p) * off);
+    if rho.is_finite() { rho.clamp(0.0, 1.0) } else { 1.0 }
 }
 
 /// The Cholesky factor of `S`, after the smallest ridge that makes it safely positive definite.

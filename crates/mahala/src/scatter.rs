@@ -31,6 +31,7 @@ pub struct Scatter {
     units: Vec<i32>,
     similar: PairCount,
     dissimilar: PairCount,
+    samples: f64,
 }
 
 /// How many pairs a sum holds, and their weights together.
@@ -68,7 +69,9 @@ impl Scatter {
             sum_of_differences(&chosen, ends, &units)
         };
         let ((s, similar), (d, dissimilar)) = rayon::join(|| sum(true), || sum(false));
-        Self::assemble(s, d, units.exponents().to_vec(), similar, dissimilar)
+        let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
+        let units = units.exponents().to_vec();
+        Ok(Self::assemble(s, d, units, similar, dissimilar)?.from_samples(samples))
     }
 
     /// Differences `x_i − x_j` given as rows, each with its kind and, if given, its weight.
@@ -116,6 +119,16 @@ impl Scatter {
         self.dissimilar
     }
 
+    /// How many independent differences `S` may be taken to hold: rows less classes for all pairs, at most
+    /// the rows for pairs of a list.
+    pub fn samples(&self) -> f64 {
+        self.samples
+    }
+
+    pub(crate) fn from_samples(self, samples: f64) -> Self {
+        Self { samples, ..self }
+    }
+
     /// Both sums times a factor.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
@@ -161,7 +174,8 @@ impl Scatter {
         }
         mirror_lower(&mut s);
         mirror_lower(&mut d);
-        Ok(Self { s, d, units, similar, dissimilar })
+        let samples = similar.pairs as f64;
+        Ok(Self { s, d, units, similar, dissimilar, samples })
     }
 }
 

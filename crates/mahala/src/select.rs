@@ -326,7 +326,7 @@ fn weighted(z: &[f64], weights: &[f64], mut memory: Vec<f64>) -> Result<Rows> {
     Rows::new(memory, weights.len()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
 }
 
-fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
+pub(crate) fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
     if n <= most {
         return None;
     }
@@ -336,7 +336,7 @@ fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
     Some(rows)
 }
 
-fn is_lack_of_pairs(error: &Error) -> bool {
+pub(crate) fn is_lack_of_pairs(error: &Error) -> bool {
     use Error::{AllConstant, NoDissimilarPair, NoSimilarPair, OneClass};
     matches!(error, OneClass { .. } | NoSimilarPair { .. } | NoDissimilarPair { .. } | AllConstant { .. })
 }

@@ -112,11 +112,16 @@ impl Solution {
         project(rows, mean, self.scale.as_deref(), self.w.as_ref())
     }
 
-    /// The weights of those coordinates at t, up to a common factor: `exp(½(t·log λ − max))`.
+    /// The weights of those coordinates at t, up to a common factor.
     pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
-        let top = self.log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
-        self.log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
+        weights_at(&self.log_lambda, t)
     }
+}
+
+/// `exp(½(t·log λ − max))`: what coordinates weigh at t, up to a common factor.
+pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
+    let top = log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
+    log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
 }
 
 /// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = SWΛ⁻¹WᵀS`.

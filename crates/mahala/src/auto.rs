@@ -1,0 +1,516 @@
+//! The automatic mode: recipes tried on the training rows by cross-validation, cheap ones first.
+//!
+//! All recipes see the same folds. A path over t costs one factorisation, and inside the directions of a pencil
+//! the number of directions costs none, so a few dozen factorisations try some two hundred recipes. The best few are
+//! looked at more closely, and neighbourhood rounds are tried from the best of those. Of recipes that cannot be told
+//! apart the simplest is taken.
+
+use crate::all_pairs::check_labels;
+use crate::dataset::{Dataset, Labels};
+use crate::error::{Error, Result};
+use crate::folds::Folds;
+use crate::gmml::Gmml;
+use crate::knn::{Knn, Neighbors};
+use crate::metric::Metric;
+use crate::random::Random;
+use crate::recipe::{Frame, Ground, Path, Recipe, Round};
+use crate::select::{Watch, choose_rows, is_lack_of_pairs};
+
+/// Chooses a [`Recipe`] and follows it.
+///
+/// ```
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// let rows = Rows::new((0..80).map(|i| f64::from((37 * i) % 41)).collect(), 2)?;
+/// let data = Dataset::new(rows, Labels::new((0..40).map(|i| ["a", "b"][i % 2])))?;
+/// let chosen = Gmml::auto().fit(&data, None, &mut |_, _| true)?;
+/// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipe));
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Auto {
+    /// Neighbours that vote.
+    pub k: usize,
+    /// Decides the folds.
+    pub seed: u64,
+    /// At most this many times the work of a plain fit that chooses t, its neighbour searches included; of the
+    /// work of a fraction of a second, if that is more.
+    pub budget: f64,
+    /// Choose on a random subset of at most this many rows.
+    pub selection_rows: usize,
+}
+
+/// A metric, the recipe it was made by, and what else was tried.
+#[derive(Debug, Clone)]
+pub struct AutoFit {
+    /// The metric, from all rows.
+    pub metric: Metric,
+    /// How it was made.
+    pub recipe: Recipe,
+    /// Everything tried, in order.
+    pub trials: Vec<Trial>,
+    /// Why this recipe was chosen, in a sentence.
+    pub reason: String,
+    /// The work done, in plain fits.
+    pub cost: f64,
+    /// How many rows the choice was made on.
+    pub rows: usize,
+    /// How many folds took part, repetitions included.
+    pub folds: usize,
+}
+
+/// A recipe and how it did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// The share of held-out rows that `k` neighbours put into a wrong class.
+    pub error: f64,
+    /// The same, averaged over k − 2, k (twice) and k + 2 neighbours: what recipes are compared by, for it is
+    /// less noisy.
+    pub smoothed: f64,
+}
+
+impl Gmml {
+    /// The automatic mode.
+    pub fn auto() -> Auto {
+        Auto::default()
+    }
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000 }
+    }
+}
+
+/// What is tried first; the others only where that did well.
+const FIRST_SHRINKAGE: f64 = 0.1;
+const OTHER_SHRINKAGES: [f64; 3] = [0.3, 0.0, 0.6];
+const COARSE: [f64; 6] = [0.0, 0.15, 0.3, 0.45, 0.6, 0.8];
+const WITHIN: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
+const AFTER: [f64; 7] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9];
+
+impl Auto {
+    /// Chooses and fits. `groups` names the family of each row: families are never torn between folds. `watch` is
+    /// told (done, total).
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; fewer than two groups; [`Error::Cancelled`] if `watch` says so.
+    pub fn fit(&self, data: &Dataset, groups: Option<&Labels>, watch: &mut Watch<'_>) -> Result<AutoFit> {
+        self.check(data, groups)?;
+        let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
+        let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
+        let groups =
+            groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
+        let folds = self.folds(&part, groups.as_ref())?;
+        let mut search = Search::new(self, &folds, &part, watch)?;
+        search.run()?;
+        let (best, reason) = search.decide();
+        let recipe = search.trials[best].recipe.clone();
+        let (folds, cost) = (search.folds.len(), search.spent / search.plain);
+        let trials = search.trials;
+        Ok(AutoFit { metric: recipe.fit(data)?, recipe, trials, reason, cost, rows: part.len(), folds })
+    }
+
+    fn check(&self, data: &Dataset, groups: Option<&Labels>) -> Result<()> {
+        check_labels(data.labels())?;
+        if let Some(groups) = groups
+            && groups.len() != data.len()
+        {
+            return Err(Error::Length { what: "groups", seen: groups.len(), expected: data.len() });
+        }
+        for (name, value, least, allowed) in
+            [("k", self.k, 1, "at least 1"), ("selection_rows", self.selection_rows, 4, "at least 4")]
+        {
+            if value < least {
+                return Err(Error::Parameter { name, value: value.to_string(), allowed });
+            }
+        }
+        if !(self.budget >= 1.0) {
+            let value = self.budget.to_string();
+            return Err(Error::Parameter { name: "budget", value, allowed: "at least 1" });
+        }
+        Ok(())
+    }
+
+    /// Few rows: five folds, drawn again until some hundred rows were tested. Many: three. Groups: whole.
+    fn folds(&self, data: &Dataset, groups: Option<&Labels>) -> Result<Vec<Fold>> {
+        let n = data.len();
+        let partitions = if let Some(groups) = groups {
+            vec![Folds::by_group(groups, 8)?]
+        } else {
+            let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
+            let repeats = (REPEATED_ROWS / n.max(1)).clamp(1, 5);
+            (0..repeats as u64)
+                .map(|r| Folds::stratified(data.labels(), k, &mut Random::new(self.seed, 100 + r)))
+                .collect::<Result<_>>()?
+        };
+        let mut folds = Vec::new();
+        for partition in &partitions {
+            for fold in 0..partition.len() {
+                let (train, test) = partition.split(fold);
+                let kept = choose_rows(test.len(), QUERIES, self.seed);
+                let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
+                let train = data.subset(&train);
+                let voters = if groups.is_some() { train.clone() } else { data.clone() };
+                let own = groups.is_none().then(|| test.clone());
+                folds.push(Fold { train, test: data.subset(&test), voters, own });
+            }
+        }
+        Ok(folds)
+    }
+}
+
+/// Small data are partitioned again until this many rows were tested.
+const REPEATED_ROWS: usize = 2000;
+/// At most this many rows of a fold are tested.
+const QUERIES: usize = 3000;
+
+/// Where a recipe learns.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Columns,
+    Standardized,
+    Directions,
+}
+
+impl Kind {
+    fn of(recipe: &Recipe) -> Option<Self> {
+        match (recipe.t, recipe.directions) {
+            (None, _) => None,
+            (_, Some(_)) => Some(Self::Directions),
+            (_, None) => Some(if recipe.standardize { Self::Standardized } else { Self::Columns }),
+        }
+    }
+}
+
+/// One division of the rows: what is learned on, what is tested, and what votes on it.
+struct Fold {
+    train: Dataset,
+    test: Dataset,
+    /// The voters: all rows, each test row but itself; or the rows learned on, where families must not meet.
+    voters: Dataset,
+    /// The place of each test row among the voters, if it is there.
+    own: Option<Vec<usize>>,
+}
+
+struct Search<'a, 'w> {
+    auto: &'a Auto,
+    folds: Vec<(Ground<'a>, &'a Fold)>,
+    trials: Vec<Trial>,
+    /// For each trial the quarters of a wrong vote of every test row.
+    wrong: Vec<Vec<u8>>,
+    columns: usize,
+    classes: usize,
+    /// Multiplications, about: of a plain fit, and so far.
+    plain: f64,
+    limit: f64,
+    spent: f64,
+    watch: &'a mut Watch<'w>,
+}
+
+impl<'a, 'w> Search<'a, 'w> {
+    fn new(auto: &'a Auto, folds: &'a [Fold], part: &Dataset, watch: &'a mut Watch<'w>) -> Result<Self> {
+        let mut grounds = Vec::new();
+        for fold in folds {
+            match Ground::of(&fold.train) {
+                Ok(ground) => grounds.push((ground, fold)),
+                Err(error) if is_lack_of_pairs(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if grounds.is_empty() {
+            return Err(Error::NoUsableFold { rows: part.len() });
+        }
+        let (n, d) = (part.len() as f64, part.columns() as f64);
+        // Five folds of twenty searches, six solutions.
+        let plain = 100.0 * 0.16 * n * n * d + 6.0 * (n * d * d + SOLUTION * d.powi(3));
+        let limit = auto.budget * plain.max(LEAST_WORK);
+        let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
+        let (columns, trials, wrong) = (part.columns(), Vec::new(), Vec::new());
+        Ok(Self { auto, folds: grounds, trials, wrong, columns, classes, plain, limit, spent: 0.0, watch })
+    }
+
+    fn run(&mut self) -> Result<()> {
+        for standardize in [false, true] {
+            self.try_at(&Recipe::euclidean(standardize), &[0.0])?;
+        }
+        let kinds = [Kind::Columns, Kind::Standardized, Kind::Directions];
+        for kind in kinds {
+            self.try_kind(kind, FIRST_SHRINKAGE)?;
+        }
+        // Halving: the kind that did worst is left out, and any that is clearly behind.
+        for kind in self.worth_while(kinds) {
+            for shrinkage in OTHER_SHRINKAGES {
+                self.try_kind(kind, shrinkage)?;
+            }
+        }
+        for recipe in self.best(4) {
+            let Some(t) = recipe.t else { continue };
+            let near = [-0.1, -0.05, 0.05, 0.1].map(|step| rounded(t + step));
+            let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
+            self.try_at(&recipe, &near)?;
+        }
+        for start in self.best(3) {
+            if start.t.is_none() {
+                continue;
+            }
+            let before = self.trials.len();
+            for neighbors in [3, 10] {
+                self.try_round(&start, neighbors)?;
+            }
+            // A second round where the first one helped.
+            let Some(first) = (before..self.trials.len()).min_by(|&a, &b| self.order(a, b)) else { continue };
+            let gained = self.trials.iter().find(|trial| trial.recipe == start);
+            if gained.is_some_and(|trial| self.trials[first].smoothed < trial.smoothed) {
+                let recipe = self.trials[first].recipe.clone();
+                let neighbors = recipe.rounds.last().map_or(3, |round| round.neighbors);
+                self.try_round(&recipe, neighbors)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
+        match kind {
+            Kind::Directions => self.try_directions(shrinkage),
+            _ => {
+                let standardize = kind == Kind::Standardized;
+                self.try_at(&Recipe { standardize, shrinkage, ..Recipe::all_pairs(0.0) }, &COARSE)
+            }
+        }
+    }
+
+    /// The two better kinds; the better one alone if the other is behind by more than three standard errors.
+    fn worth_while(&self, kinds: [Kind; 3]) -> Vec<Kind> {
+        let best = |kind: Kind| {
+            let of_kind = (0..self.trials.len()).filter(|&i| Kind::of(&self.trials[i].recipe) == Some(kind));
+            of_kind.min_by(|&a, &b| self.order(a, b)).map(|i| (kind, i))
+        };
+        let mut found: Vec<(Kind, usize)> = kinds.into_iter().filter_map(best).collect();
+        found.sort_by(|a, b| self.order(a.1, b.1));
+        let Some(&(_, first)) = found.first() else { return Vec::new() };
+        let gap = |i: usize| self.trials[i].smoothed - self.trials[first].smoothed;
+        let near = found.into_iter().take(2).filter(|&(_, i)| gap(i) <= 3.0 * self.doubt(i, first));
+        near.map(|(kind, _)| kind).collect()
+    }
+
+    /// The simplest recipe that cannot be told from the best, and why.
+    fn decide(&self) -> (usize, String) {
+        let best = (0..self.trials.len()).min_by(|&a, &b| self.order(a, b)).unwrap_or(0);
+        let simplest = (0..self.trials.len())
+            .filter(|&i| self.trials[i].smoothed - self.trials[best].smoothed <= self.doubt(i, best))
+            .min_by_key(|&i| (self.trials[i].recipe.complexity(), quantised(self.trials[i].smoothed)))
+            .unwrap_or(best);
+        let percent = |i: usize| 100.0 * self.trials[i].error;
+        let reason = if simplest == best {
+            format!(
+                "the lowest cross-validated error of {} recipes, {:.2} %",
+                self.trials.len(),
+                percent(best)
+            )
+        } else {
+            format!(
+                "the simplest of {} recipes within one standard error of the best: {:.2} % against {:.2} %",
+                self.trials.len(),
+                percent(simplest),
+                percent(best)
+            )
+        };
+        (simplest, reason)
+    }
+
+    /// The standard error of the difference of two recipes on the same rows.
+    fn doubt(&self, a: usize, b: usize) -> f64 {
+        let n = self.wrong[a].len() as f64;
+        let differences =
+            self.wrong[a].iter().zip(&self.wrong[b]).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
+        let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+        DOUBT * ((squares - sum * sum / n).max(0.0)).sqrt() / n
+    }
+
+    fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
+        let key = |i: usize| (self.trials[i].smoothed, self.trials[i].recipe.complexity());
+        let ((x, p), (y, q)) = (key(a), key(b));
+        x.total_cmp(&y).then(p.cmp(&q)).then(a.cmp(&b))
+    }
+
+    /// The best recipes, no two of which differ in t alone.
+    fn best(&self, count: usize) -> Vec<Recipe> {
+        let mut order: Vec<usize> = (0..self.trials.len()).collect();
+        order.sort_by(|&a, &b| self.order(a, b));
+        let mut best: Vec<Recipe> = Vec::new();
+        for i in order {
+            let recipe = &self.trials[i].recipe;
+            let same = |other: &Recipe| {
+                recipe.t.is_some() && other.t.is_some() && recipe.with_last_t(0.0) == other.with_last_t(0.0)
+            };
+            if best.len() < count && !best.iter().any(same) {
+                best.push(recipe.clone());
+            }
+        }
+        best
+    }
+
+    /// Tries a recipe at several values of its last t.
+    fn try_at(&mut self, recipe: &Recipe, values: &[f64]) -> Result<()> {
+        if self.too_much(recipe, values.len()) {
+            return Ok(());
+        }
+        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
+            .map(|fold| {
+                self.step(recipe, values.len())?;
+                let frame = self.folds[fold].0.frame(recipe)?;
+                let (path, _) = match recipe.t {
+                    Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
+                    None => (Path::Weights(vec![0.0; self.columns]), 0.0),
+                };
+                self.votes(fold, &frame, &path, values)
+            })
+            .collect();
+        self.keep(
+            tried,
+            |at| if recipe.t.is_some() { recipe.with_last_t(values[at]) } else { recipe.clone() },
+        )
+    }
+
+    /// Tries numbers of leading directions, each at several values of t: one factorisation a fold for all.
+    fn try_directions(&mut self, shrinkage: f64) -> Result<()> {
+        let steps = [1, 2, 4, 8].map(|m| m * (self.classes - 1)).into_iter().filter(|&r| r < self.columns);
+        let counts: Vec<usize> = steps.chain([self.columns.min(16 * self.classes)]).collect();
+        let base = Recipe { shrinkage, ..Recipe::all_pairs(0.0) };
+        if self.too_much(&Recipe { directions: counts.last().copied(), ..base.clone() }, 2 * WITHIN.len()) {
+            return Ok(());
+        }
+        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
+            .map(|fold| {
+                let subspace = self.folds[fold].0.subspace(shrinkage)?;
+                let mut found = Vec::new();
+                for &r in &counts {
+                    self.step(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len())?;
+                    let frame = self.folds[fold].0.frame_within(&subspace, r)?;
+                    found.extend(self.votes(fold, &frame, &frame.all_pairs(shrinkage)?, &WITHIN)?);
+                }
+                Ok(found)
+            })
+            .collect();
+        self.keep(tried, |at| {
+            let (r, t) = (counts[at / WITHIN.len()], WITHIN[at % WITHIN.len()]);
+            Recipe { directions: Some(r), ..base.clone() }.with_last_t(t)
+        })
+    }
+
+    fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Result<()> {
+        let mut recipe = start.clone();
+        recipe.rounds.push(Round { neighbors, t: 0.0 });
+        self.try_at(&recipe, &AFTER)
+    }
+
+    /// Counts the work of one fold, and asks whether to go on.
+    fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
+        self.spent += self.work(recipe, values);
+        let share = (self.spent / self.limit).min(1.0);
+        if (self.watch)((1000.0 * share) as usize, 1000) { Ok(()) } else { Err(Error::Cancelled) }
+    }
+
+    /// Multiplications to try a recipe at so many values of t on one fold, about.
+    fn work(&self, recipe: &Recipe, values: usize) -> f64 {
+        let fold = self.folds[0].1;
+        let (train, test, voters) =
+            (fold.train.len() as f64, fold.test.len() as f64, fold.voters.len() as f64);
+        let r = recipe.directions.unwrap_or(self.columns) as f64;
+        let d = self.columns as f64;
+        let searches = values as f64 * test * voters * r;
+        let round = train * train * r + 20.0 * train * r * r + SOLUTION * r.powi(3);
+        let start = if recipe.directions.is_none() { SOLUTION * d.powi(3) } else { train * d * r };
+        searches + recipe.rounds.len() as f64 * round + start
+    }
+
+    /// Whether a recipe would go beyond the budget.
+    fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
+        self.spent + self.folds.len() as f64 * self.work(recipe, values) > self.limit
+    }
+
+    /// The quarters of a wrong vote of each test row at each t.
+    fn votes(&self, fold: usize, frame: &Frame, path: &Path, values: &[f64]) -> Result<Vec<Vec<u8>>> {
+        let fold = self.folds[fold].1;
+        let placed =
+            |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
+        let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
+        // One more where a row finds itself.
+        let k = (self.auto.k + 2 + usize::from(fold.own.is_some())).min(fold.voters.len());
+        let search = |&t: &f64| -> Result<Vec<u8>> {
+            let (rows, queries) = (path.rows_at(&voters, t)?, path.rows_at(&queries, t)?);
+            Ok(quarters(&Knn::new(rows)?.search(&queries, k)?, fold, self.auto.k))
+        };
+        values.iter().map(search).collect()
+    }
+
+    /// Keeps what was tried, fold after fold; a recipe that cannot be followed is no candidate.
+    fn keep(&mut self, tried: Result<Vec<Vec<Vec<u8>>>>, recipe: impl Fn(usize) -> Recipe) -> Result<()> {
+        let by_fold = match tried {
+            Ok(by_fold) => by_fold,
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(_) => return Ok(()),
+        };
+        for at in 0..by_fold.first().map_or(0, Vec::len) {
+            let recipe = recipe(at);
+            if self.trials.iter().any(|trial| trial.recipe == recipe) {
+                continue;
+            }
+            let wrong: Vec<u8> = by_fold.iter().flat_map(|fold| fold[at].iter().copied()).collect();
+            let n = wrong.len().max(1) as f64;
+            let error = wrong.iter().filter(|&&w| w & CENTRE != 0).count() as f64 / n;
+            let wrong: Vec<u8> = wrong.into_iter().map(|w| w & 7).collect();
+            let smoothed = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
+            self.trials.push(Trial { recipe, error, smoothed });
+            self.wrong.push(wrong);
+        }
+        Ok(())
+    }
+}
+
+/// Below so many multiplications (a fraction of a second) a budget is not worth keeping to.
+const LEAST_WORK: f64 = 2e8;
+/// How many standard errors make a difference.
+const DOUBT: f64 = 1.0;
+/// Multiplications of one solution, over d³.
+const SOLUTION: f64 = 9.0;
+/// Marks a row that k neighbours get wrong.
+const CENTRE: u8 = 8;
+
+/// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
+fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
+    let (labels, truth) = (fold.voters.labels(), fold.test.labels());
+    let sizes = [(k.saturating_sub(2).max(1), 1), (k, 2 | CENTRE), (k + 2, 1)];
+    let mut votes = vec![0u32; labels.class_count()];
+    let mut wrong = Vec::with_capacity(found.len());
+    for query in 0..found.len() {
+        votes.fill(0);
+        let own = fold.own.as_ref().map(|own| own[query]);
+        let mut near = found.indices(query).iter().filter(|&&i| Some(i) != own);
+        let (mut counted, mut quarters) = (0, 0);
+        for (size, weight) in sizes {
+            for &i in near.by_ref().take(size - counted) {
+                votes[labels.codes()[i] as usize] += 1;
+            }
+            counted = size;
+            let most = votes.iter().copied().max().unwrap_or(0);
+            let winner = votes.iter().position(|&v| v == most).unwrap_or(0) as u32;
+            if winner != truth.codes()[query] {
+                quarters += weight;
+            }
+        }
+        wrong.push(quarters);
+    }
+    wrong
+}
+
+fn rounded(t: f64) -> f64 {
+    (100.0 * t).round() / 100.0
+}
+
+/// An error as a whole number, to be compared after complexity.
+fn quantised(error: f64) -> u64 {
+    (1e12 * error) as u64
+}

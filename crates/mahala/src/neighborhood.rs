@@ -1,0 +1,72 @@
+//! Neighbourhood rounds: pairs restricted to near rows, under the metric of the round before.
+//!
+//! All pairs ask for a metric under which whole classes are apart. A nearest-neighbour rule needs less: that
+//! near rows of another class are farther than near rows of one's own. So after a first fit `S` is summed over
+//! each row's nearest rows of its class and `D` over its nearest rows of other classes, and the closed form
+//! solves again.
+
+use crate::dataset::{Labels, Rows};
+use crate::error::{Error, Result};
+use crate::knn::Knn;
+use crate::moments::members_by_class;
+use crate::pairs::{Pair, Pairs};
+use rayon::prelude::*;
+
+impl Pairs {
+    /// Each row with its `k` nearest rows of its own class (similar) and of other classes (dissimilar).
+    ///
+    /// `rows` are as the current metric sees them ([`crate::Metric::transform`]). Classes smaller than that
+    /// give what they have; equal distances go to the earlier row; a row is never its own neighbour, but a
+    /// duplicate of it may be.
+    ///
+    /// # Errors
+    /// `k` is 0, or another number of labels than of rows.
+    ///
+    /// ```
+    /// use mahala::{Labels, Pairs, Rows};
+    /// let rows = Rows::new(vec![0.0, 1.0, 5.0, 2.0], 1)?;
+    /// let pairs = Pairs::nearest(&rows, &Labels::new(["a", "a", "a", "b"]), 1)?;
+    /// let ends = |similar| pairs.as_slice().iter().filter(|p| p.similar == similar)
+    ///     .map(|p| (p.first, p.second)).collect::<Vec<_>>();
+    /// assert_eq!(ends(true), [(0, 1), (1, 0), (2, 1)]);
+    /// assert_eq!(ends(false), [(0, 3), (1, 3), (2, 3), (3, 1)]);
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    pub fn nearest(rows: &Rows, labels: &Labels, k: usize) -> Result<Self> {
+        if k == 0 {
+            return Err(Error::Parameter { name: "neighbors", value: k.to_string(), allowed: "at least 1" });
+        }
+        if labels.len() != rows.len() {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.len() });
+        }
+        let members = members_by_class(labels);
+        let of_class = |own: &Vec<usize>| -> Result<Vec<Pair>> {
+            let Some(&first) = own.first() else { return Ok(Vec::new()) };
+            let class = labels.codes()[first];
+            let others: Vec<usize> = (0..rows.len()).filter(|&i| labels.codes()[i] != class).collect();
+            let queries = rows.subset(own);
+            let mut pairs = Vec::with_capacity(2 * k * own.len());
+            // One more than asked for: a row finds itself.
+            for (query, near) in nearest_of(&queries, queries.clone(), k + 1)?.iter().enumerate() {
+                let near = near.iter().filter(|&&i| i != query).take(k);
+                pairs.extend(near.map(|&i| Pair::similar(own[query], own[i])));
+            }
+            for (query, near) in nearest_of(&queries, rows.subset(&others), k)?.iter().enumerate() {
+                pairs.extend(near.iter().map(|&i| Pair::dissimilar(own[query], others[i])));
+            }
+            Ok(pairs)
+        };
+        let by_class: Vec<Vec<Pair>> = members.par_iter().map(of_class).collect::<Result<_>>()?;
+        Self::new(by_class.concat(), rows.len(), rows.len())
+    }
+}
+
+/// Up to `k` nearest rows of each query.
+fn nearest_of(queries: &Rows, rows: Rows, k: usize) -> Result<Vec<Vec<usize>>> {
+    let k = k.min(rows.len());
+    if k == 0 {
+        return Ok(Vec::new());
+    }
+    let found = Knn::new(rows)?.search(queries, k)?;
+    Ok((0..found.len()).map(|query| found.indices(query).to_vec()).collect())
+}

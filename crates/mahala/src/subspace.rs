@@ -1,0 +1,113 @@
+//! Reduction first: the directions in which dissimilar pairs differ most against similar ones.
+
+use crate::error::{Error, Result};
+use crate::linalg::{eigen, parallelism, times_power_of_two};
+use crate::memory::Spare;
+use crate::regularize::{Prior, Regularization, prepare};
+use crate::scatter::Scatter;
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Mat, MatRef};
+
+/// The leading directions of the pencil `(D, S)`.
+///
+/// # Formula
+/// ```text
+/// D̄ v_i = μ_i S̄ v_i,   μ_1 ≥ μ_2 ≥ …,   VᵀSV = I
+/// S̄, D̄: the sums over their numbers of pairs
+/// ```
+///
+/// In the coordinates `Vᵀx` similar pairs differ equally in every direction, and dissimilar pairs most in the
+/// first. There the geodesic is known without another factorisation: `S⁻¹ ♯_t D = diag(μᵗ)` up to a factor, so the number of
+/// directions and t are both free.
+#[derive(Debug, Clone)]
+pub struct Subspace {
+    directions: Mat<f64>,
+    log_ratios: Vec<f64>,
+}
+
+/// How many coordinates a metric keeps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Components {
+    /// This many.
+    Count(usize),
+    /// As many as hold this share of `Σ (μ_i − 1)` over the directions in which dissimilar pairs differ more.
+    Share(f64),
+}
+
+impl Subspace {
+    /// Solves the pencil of all directions.
+    ///
+    /// # Errors
+    /// As [`crate::Gmml::solve`].
+    pub fn of(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
+        let mut spare = Spare::default();
+        let prepared = prepare(scatter, regularization, &Prior::Identity, &mut spare)?;
+        let (l, par) = (prepared.l.as_ref(), parallelism(prepared.l.nrows()));
+        // L⁻¹ D L⁻ᵀ, then V = L⁻ᵀU
+        let mut half = prepared.d;
+        solve_lower_triangular_in_place(l, half.as_mut(), par);
+        let mut turned = half.transpose().to_owned();
+        solve_lower_triangular_in_place(l, turned.as_mut(), par);
+        let e = eigen(turned.as_ref(), "the pencil (D, S)", &mut spare)?;
+        let mut u = e.vectors;
+        solve_upper_triangular_in_place(l.transpose(), u.as_mut(), par);
+        let p = u.ncols();
+        let mut directions = Mat::zeros(scatter.columns(), p);
+        let unit = |x: f64| times_power_of_two(x, -prepared.exponent);
+        for to in 0..p {
+            prepared
+                .active
+                .iter()
+                .enumerate()
+                .for_each(|(i, &j)| directions[(j, to)] = unit(u[(i, p - 1 - to)]));
+        }
+        let largest = e.values.last().copied().unwrap_or(1.0);
+        let floor = largest * f64::EPSILON * p as f64;
+        let per_pair = (scatter.similar().weight / scatter.dissimilar().weight).ln();
+        let log_ratios = e.values.iter().rev().map(|&mu| mu.max(floor).ln() + per_pair).collect();
+        Ok(Self { directions, log_ratios })
+    }
+
+    /// `V`, one direction a column, the most telling first.
+    pub fn directions(&self) -> MatRef<'_, f64> {
+        self.directions.as_ref()
+    }
+
+    /// `log μ`, descending.
+    pub fn log_ratios(&self) -> &[f64] {
+        &self.log_ratios
+    }
+
+    /// The number of directions asked for.
+    ///
+    /// # Errors
+    /// A count that is 0 or above what there is; a share outside (0, 1].
+    pub fn count(&self, components: Components) -> Result<usize> {
+        let all = self.log_ratios.len();
+        match components {
+            Components::Count(r) if (1..=all).contains(&r) => Ok(r),
+            Components::Count(r) => Err(Error::Parameter {
+                name: "n_components",
+                value: r.to_string(),
+                allowed: "at least 1 and at most the number of columns that vary",
+            }),
+            Components::Share(share) if share > 0.0 && share <= 1.0 => {
+                let top = self.log_ratios.iter().copied().fold(0.0, f64::max);
+                // μ − 1 over e^top, so that nothing overflows.
+                let gain = |log: f64| ((log - top).exp() - (-top).exp()).max(0.0);
+                let total: f64 = self.log_ratios.iter().map(|&log| gain(log)).sum();
+                let mut sum = 0.0;
+                let enough = self.log_ratios.iter().position(|&log| {
+                    sum += gain(log);
+                    sum >= share * total * (1.0 - 1e-12)
+                });
+                Ok(enough.map_or(all, |last| last + 1))
+            }
+            Components::Share(share) => Err(Error::Parameter {
+                name: "n_components",
+                value: share.to_string(),
+                allowed: "a whole number, or a share above 0 and at most 1",
+            }),
+        }
+    }
+}

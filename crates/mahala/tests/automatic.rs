@@ -1,0 +1,231 @@
+//! The automatic mode and its parts: leading directions, neighbourhoods, recipes.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod common;
+
+use common::gaussian;
+use mahala::{
+    Auto, Components, Dataset, Error, Gmml, Labels, Mat, Metric, Pairs, Random, Recipe, Regularization,
+    Round, Rows, Scatter, Subspace, TChoice, analytic_shrinkage, wrong_votes,
+};
+
+/// Classes that differ in the first two columns; the others are noise of growing width.
+fn clouds(sizes: &[usize], columns: usize, seed: u64) -> Dataset {
+    let mut random = Random::new(seed, 0);
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for (class, &size) in sizes.iter().enumerate() {
+        for _ in 0..size {
+            for j in 0..columns {
+                let centre = if j < 2 { 3.0 * ((class >> j) & 1) as f64 } else { 0.0 };
+                values.push(centre + gaussian(&mut random) * (1.0 + if j < 2 { 0.0 } else { j as f64 }));
+            }
+            labels.push(class.to_string());
+        }
+    }
+    Dataset::new(Rows::new(values, columns).unwrap(), Labels::new(labels)).unwrap()
+}
+
+/// The same rows, a share of them with another's label.
+fn mislabelled(data: &Dataset, share: f64) -> Dataset {
+    let mut random = Random::new(9, 9);
+    let names = data.labels().names();
+    let labels = data.labels().codes().iter().map(|&code| {
+        let wrong = random.uniform() < share;
+        let step = 1 + random.below(names.len() - 1);
+        names[(code as usize + if wrong { step } else { 0 }) % names.len()].clone()
+    });
+    Dataset::new(data.rows().clone(), Labels::new(labels.collect::<Vec<_>>())).unwrap()
+}
+
+fn wrong(metric: &Metric, train: &Dataset, test: &Dataset) -> usize {
+    let seen =
+        |part: &Dataset| Dataset::new(metric.transform(part.rows()).unwrap(), part.labels().clone()).unwrap();
+    wrong_votes(&seen(train), &seen(test), 5).unwrap()
+}
+
+#[test]
+fn the_directions_of_the_pencil_diagonalise_both_sums() {
+    let data = clouds(&[30, 40, 20], 5, 1);
+    let (scatter, _) = Scatter::all_pairs_of(&data).unwrap();
+    let pencil = Subspace::of(&scatter, Regularization::None).unwrap();
+    let v = pencil.directions();
+    let (s, d) = (v.transpose() * scatter.s() * v, v.transpose() * scatter.d() * v);
+    for i in 0..5 {
+        for j in 0..5 {
+            // In the sums, not in their means.
+            let weights = scatter.dissimilar().weight / scatter.similar().weight;
+            let (one, mu) = if i == j { (1.0, weights * pencil.log_ratios()[i].exp()) } else { (0.0, 0.0) };
+            assert!((s[(i, j)] - one).abs() < 1e-10, "S {i} {j}: {}", s[(i, j)]);
+            assert!((d[(i, j)] - mu).abs() < 1e-8, "D {i} {j}: {}", d[(i, j)]);
+        }
+    }
+    assert!(pencil.log_ratios().is_sorted_by(|a, b| a >= b));
+    assert_eq!(pencil.count(Components::Count(3)), Ok(3));
+    assert_eq!(pencil.count(Components::Share(0.9)), Ok(2), "three classes differ in two directions");
+    assert!(pencil.count(Components::Count(6)).is_err() && pencil.count(Components::Share(0.0)).is_err());
+}
+
+#[test]
+fn a_recipe_of_all_pairs_is_the_plain_fit() {
+    let data = clouds(&[25, 25], 4, 2);
+    let fit = Gmml { t: TChoice::Fixed(0.3), ..Gmml::default() }.fit(&data).unwrap();
+    let recipe = Recipe::all_pairs(0.3).fit(&data).unwrap();
+    let (a, b) = (fit.metric.matrix().unwrap(), recipe.matrix().unwrap());
+    let ratio = a[(0, 0)] / b[(0, 0)];
+    for i in 0..4 {
+        for j in 0..4 {
+            assert!((a[(i, j)] - ratio * b[(i, j)]).abs() < 1e-10 * a.norm_max());
+        }
+    }
+}
+
+#[test]
+fn neighbours_are_those_of_the_plain_formula() {
+    let data = clouds(&[12, 7, 1], 3, 3);
+    let pairs = Pairs::nearest(data.rows(), data.labels(), 3).unwrap();
+    for i in 0..data.len() {
+        for similar in [true, false] {
+            let distance = |j: &usize| -> f64 {
+                data.rows().row(i).iter().zip(data.rows().row(*j)).map(|(x, y)| (x - y) * (x - y)).sum()
+            };
+            let same = |j: &usize| data.labels().codes()[*j] == data.labels().codes()[i];
+            let mut others: Vec<usize> = (0..data.len()).filter(|&j| j != i && same(&j) == similar).collect();
+            others.sort_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.cmp(b)));
+            others.truncate(3);
+            let found: Vec<usize> = pairs
+                .as_slice()
+                .iter()
+                .filter(|pair| pair.first == i && pair.similar == similar)
+                .map(|pair| pair.second)
+                .collect();
+            assert_eq!(found, others, "row {i}, similar {similar}");
+        }
+    }
+}
+
+#[test]
+fn a_round_looks_at_near_rows_only() {
+    // Each class has two clusters far apart in the first column. Over all pairs S sees their distance and gives that
+    // column next to no weight; near rows see the width of a cluster.
+    let mut random = Random::new(4, 0);
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    for i in 0..200 {
+        let class = i % 2;
+        values.extend([
+            if i % 4 < 2 { -50.0 } else { 50.0 } + 4.0 * gaussian(&mut random),
+            class as f64 + 0.2 * gaussian(&mut random),
+        ]);
+        labels.push(class.to_string());
+    }
+    let data = Dataset::new(Rows::new(values, 2).unwrap(), Labels::new(labels)).unwrap();
+    let share = |metric: &Metric| {
+        let a = metric.matrix().unwrap();
+        a[(1, 1)] / a[(0, 0)]
+    };
+    let plain = Recipe::all_pairs(0.0).fit(&data).unwrap();
+    let rounds = vec![Round { neighbors: 3, t: 0.0 }];
+    let near = Recipe { rounds, ..Recipe::all_pairs(0.5) }.fit(&data).unwrap();
+    // Variances 2516 against at most 16.
+    assert!(share(&near) < share(&plain) / 100.0, "{} {}", share(&near), share(&plain));
+}
+
+#[test]
+fn noise_in_labels_and_rare_classes_leave_it_no_worse_than_the_plain_distance() {
+    for (name, sizes, share) in [("noise", vec![120, 120, 120], 0.2), ("rare", vec![500, 10], 0.0)] {
+        let (mut ours, mut plain, mut tested) = (0, 0, 0);
+        for seed in 0..3 {
+            let data = clouds(&sizes, 6, 50 + seed);
+            let test = clouds(&sizes, 6, 80 + seed);
+            let train = mislabelled(&data, share);
+            let fit = Gmml::auto().fit(&train, None, &mut |_, _| true).unwrap();
+            ours += wrong(&fit.metric, &train, &test);
+            plain += wrong(&Metric::euclidean(6), &train, &test);
+            tested += test.len();
+        }
+        assert!(ours <= plain, "{name}: {ours} against {plain} of {tested}");
+    }
+}
+
+#[test]
+fn the_choice_is_the_same_with_any_number_of_threads() {
+    let data = clouds(&[60, 60, 30], 5, 5);
+    let fit = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| Gmml::auto().fit(&data, None, &mut |_, _| true).unwrap())
+    };
+    let (one, five) = (fit(1), fit(5));
+    assert_eq!(one.recipe, five.recipe);
+    assert_eq!(one.metric, five.metric);
+    assert_eq!(one.trials, five.trials);
+}
+
+#[test]
+fn families_are_not_torn_and_the_budget_is_kept() {
+    let data = clouds(&[400, 400], 8, 6);
+    let families = Labels::new((0..800).map(|i| (i % 10).to_string()));
+    let fit = Gmml::auto().fit(&data, Some(&families), &mut |_, _| true).unwrap();
+    assert_eq!(fit.folds, 8);
+    let (small, large) = (Auto { budget: 2.0, ..Auto::default() }, Auto { budget: 40.0, ..Auto::default() });
+    let rows = clouds(&[1200, 1200], 30, 7);
+    let (small, large) = (
+        small.fit(&rows, None, &mut |_, _| true).unwrap(),
+        large.fit(&rows, None, &mut |_, _| true).unwrap(),
+    );
+    assert!(small.cost <= 2.0 && small.trials.len() < large.trials.len(), "{} {}", small.cost, large.cost);
+    assert!(large.cost <= 40.0);
+}
+
+#[test]
+fn what_cannot_be_chosen_on_is_refused() {
+    let data = clouds(&[10, 10], 2, 8);
+    let auto = Gmml::auto();
+    let one = Labels::new(vec!["x"; 20]);
+    assert!(matches!(auto.fit(&data, Some(&one), &mut |_, _| true), Err(Error::TooFewGroups { .. })));
+    assert!(matches!(
+        auto.fit(&data, Some(&Labels::new(["x"])), &mut |_, _| true),
+        Err(Error::Length { .. })
+    ));
+    assert!(matches!(auto.fit(&data, None, &mut |_, _| false), Err(Error::Cancelled)));
+    for auto in [Auto { k: 0, ..auto }, Auto { budget: 0.5, ..auto }, Auto { budget: f64::NAN, ..auto }] {
+        assert!(matches!(auto.fit(&data, None, &mut |_, _| true), Err(Error::Parameter { .. })));
+    }
+    let alone = Dataset::new(Rows::new(vec![1.0, 2.0], 1).unwrap(), Labels::new(["a", "b"])).unwrap();
+    assert!(matches!(auto.fit(&alone, None, &mut |_, _| true), Err(Error::NoSimilarPair { .. })));
+}
+
+#[test]
+fn tiny_equal_and_extreme_rows_are_survived() {
+    let auto = Gmml::auto();
+    let equal =
+        Dataset::new(Rows::new(vec![1.0; 40], 2).unwrap(), Labels::new((0..20).map(|i| ["a", "b"][i % 2])))
+            .unwrap();
+    assert!(matches!(
+        auto.fit(&equal, None, &mut |_, _| true),
+        Err(Error::NoUsableFold { .. } | Error::AllConstant { .. })
+    ));
+    let few = clouds(&[2, 2], 3, 10);
+    let _ = auto.fit(&few, None, &mut |_, _| true);
+    for unit in [1e-150, 1e150] {
+        let data = clouds(&[20, 20], 3, 11);
+        let rows = Rows::new(data.rows().values().iter().map(|x| x * unit).collect(), 3).unwrap();
+        let fit = auto.fit(&Dataset::new(rows, data.labels().clone()).unwrap(), None, &mut |_, _| true);
+        assert!(fit.is_ok(), "{unit:e}: {fit:?}");
+    }
+    // Whole numbers with many ties and duplicates.
+    let rows = Rows::new((0..120).map(|i| f64::from((i * i) % 3)).collect(), 2).unwrap();
+    let ties = Dataset::new(rows, Labels::new((0..60).map(|i| ["a", "b", "c"][i % 3]))).unwrap();
+    assert!(auto.fit(&ties, None, &mut |_, _| true).is_ok());
+}
+
+#[test]
+fn the_analytic_shrinkage_is_that_of_the_formula() {
+    let r = Mat::from_fn(3, 3, |i, j| [[1.0, 0.8, 0.2], [0.8, 1.0, 0.4], [0.2, 0.4, 1.0]][i][j]);
+    let by_hand = ((1.0 - 2.0 / 3.0) * (3.0 + 2.0 * 0.84) + 9.0) / ((10.0 + 1.0 - 2.0 / 3.0) * (2.0 * 0.84));
+    assert!((analytic_shrinkage(r.as_ref(), 10.0) - by_hand).abs() < 1e-15);
+    // The diagonal's units do not matter.
+    let scaled = Mat::from_fn(3, 3, |i, j| r[(i, j)] * [1.0, 1e3, 1e-4][i] * [1.0, 1e3, 1e-4][j]);
+    assert!((analytic_shrinkage(scaled.as_ref(), 10.0) - by_hand).abs() < 1e-14);
+    // More rows, less shrinkage; no correlation at all, all of it.
+    assert!(analytic_shrinkage(r.as_ref(), 1e6) < 1e-4);
+    assert_eq!(analytic_shrinkage(Mat::identity(3, 3).as_ref(), 10.0), 1.0);
+}
