@@ -4,9 +4,19 @@
 //! iterate, tell an [`Observer`] how far they are, and return the best metric they have when they stop,
 //! with the [`Outcome`] that says why.
 
+mod constraints;
+mod covariance;
 mod euclidean;
+mod flatgeo;
+mod itml;
+mod mmc;
+mod mmc_diagonal;
 
+pub use covariance::Covariance;
 pub use euclidean::Euclidean;
+pub use flatgeo::FlatGeo;
+pub use itml::{GammaChoice, Itml};
+pub use mmc::Mmc;
 
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
