@@ -1,6 +1,6 @@
 //! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
 
-use super::{Learned, Learner, Observer, Outcome, Report, Training};
+use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, add_gram};
@@ -10,6 +10,7 @@ use crate::metric::Metric;
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The inverse covariance of the rows.
 ///
@@ -28,6 +29,10 @@ pub struct Covariance {}
 impl Learner for Covariance {
     fn name(&self) -> &'static str {
         "covariance"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
     }
 
     fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {

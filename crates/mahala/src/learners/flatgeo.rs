@@ -13,12 +13,13 @@
 //! that f never rises.
 
 use super::constraints::{Bounds, Constraints, metric_of};
-use super::{Learned, Learner, Observer, Outcome, Report, Step, Training};
+use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
 use crate::error::{Error, Result};
 use crate::linalg::{eigen, product, times_power_of_two, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Parameters of FlatGeo. An iteration is a step; the objective is f.
 ///
@@ -61,6 +62,10 @@ impl Default for FlatGeo {
 impl Learner for FlatGeo {
     fn name(&self) -> &'static str {
         "flatgeo"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
     }
 
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {

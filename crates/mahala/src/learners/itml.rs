@@ -15,7 +15,7 @@
 //! At the end `A⁻¹ = I + Σ δλxxᵀ`, `1/ξ = 1/ξ⁰ − δλ/γ`, `λ ≥ 0`, and `λ > 0` only where `d_A = ξ`.
 
 use super::constraints::{Bounds, Constraints, metric_of};
-use super::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training};
+use super::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, fields};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::folds::Folds;
@@ -99,6 +99,10 @@ impl Default for Itml {
 impl Learner for Itml {
     fn name(&self) -> &'static str {
         "itml"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
     }
 
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
@@ -318,5 +322,103 @@ impl<'a> Projections<'a> {
         };
         let slacks: f64 = (0..self.lambda.len()).map(slack).sum();
         trace - self.log_det - d as f64 + self.gamma * slacks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::Order;
+    use crate::pairs::Pair;
+    use crate::{Rows, Spd};
+    use faer::Mat;
+
+    fn example() -> (Rows, Pairs) {
+        let (n, d) = (30, 3);
+        let mut random = Random::new(9, 0);
+        let rows =
+            Rows::new((0..n * d).map(|i| random.uniform() * [1.0, 3.0, 0.4][i % d]).collect(), d).unwrap();
+        let pair = |i: usize| Pair {
+            first: random.below(n),
+            second: random.below(n),
+            similar: i.is_multiple_of(3),
+            weight: 1.0 + (i % 2) as f64,
+        };
+        (rows, Pairs::new((0..60).map(pair).collect(), n, n).unwrap())
+    }
+
+    /// Stationarity in A and ξ, dual and primal feasibility, complementary slackness.
+    #[test]
+    fn the_converged_metric_meets_the_conditions_of_optimality() {
+        let (rows, pairs) = example();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let bounds = Bounds { lower: 1.0, upper: 1.5 };
+        for gamma in [0.01, 1.0, 10.0] {
+            let mut state = Projections::new(&constraints, bounds, gamma);
+            let outcome = state.run(10_000_000, 1e-12, &mut |_| Order::GoOn);
+            assert_eq!(outcome, Outcome::Converged);
+            let inverse = Spd::new(state.a().to_owned()).unwrap().inverse().unwrap();
+            let mut expected = Mat::<f64>::identity(3, 3);
+            let (mut active, mut idle) = (0, 0);
+            for i in 0..constraints.len() {
+                let (x, lambda) = (constraints.difference(i), state.lambda[i]);
+                let delta = if constraints.similar[i] { 1.0 } else { -1.0 };
+                let weight = gamma * constraints.weights[i];
+                for (row, column) in (0..9).map(|at| (at / 3, at % 3)) {
+                    expected[(row, column)] += delta * lambda * x[row] * x[column];
+                }
+                let xi = 1.0 / (1.0 / state.first_bound(i) - delta * lambda / weight);
+                assert!((xi * state.inverse_xi[i] - 1.0).abs() < 1e-9, "stationary in xi");
+                assert!(lambda >= 0.0 && xi > 0.0, "dual feasible");
+                let p: f64 = (0..9).map(|at| x[at / 3] * state.a()[(at / 3, at % 3)] * x[at % 3]).sum();
+                // The dual moves by 1e-12 a sweep at the end; what is left to go is some thousand times that.
+                assert!(delta * (p / xi - 1.0) < 1e-7, "feasible: {p} {xi}");
+                if lambda > 1e-7 {
+                    active += 1;
+                    assert!((p / xi - 1.0).abs() < 1e-7, "slack only without a multiplier: {p} {xi}");
+                } else {
+                    idle += 1;
+                }
+            }
+            assert!(
+                (inverse.as_mat() - &expected).norm_max() < 1e-9 * expected.norm_max(),
+                "stationary in A"
+            );
+            assert!(active > 5 && idle > 5, "both kinds occur: {active} {idle}");
+        }
+    }
+
+    #[test]
+    fn the_objective_kept_along_the_way_is_that_of_the_matrix() {
+        let (rows, pairs) = example();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let mut state = Projections::new(&constraints, Bounds { lower: 0.3, upper: 4.0 }, 1.0);
+        state.run(5000, 0.0, &mut |_| Order::GoOn);
+        let log_det = Spd::new(state.a().to_owned()).unwrap().log_det();
+        assert!((log_det - state.log_det).abs() < 1e-10, "{log_det} {}", state.log_det);
+    }
+
+    #[test]
+    fn gamma_is_a_number_or_auto_in_a_file() {
+        for (text, choice) in [("0.1", GammaChoice::Fixed(0.1)), ("\"auto\"", GammaChoice::CrossValidated)] {
+            assert_eq!(serde_json::from_str::<GammaChoice>(text).unwrap(), choice);
+            assert_eq!(serde_json::to_string(&choice).unwrap(), text);
+        }
+        let error = serde_json::from_str::<Itml>("{\"gamma\": \"big\"}").unwrap_err().to_string();
+        assert!(error.contains("'auto' or a number above 0"), "{error}");
+    }
+
+    #[test]
+    fn gamma_is_chosen_for_labels_and_for_pairs() {
+        let (rows, pairs) = example();
+        let method = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
+        assert!(method.learn(&Training::Paired(&rows, &pairs), &mut |_| Order::GoOn).is_ok());
+        let codes: Vec<i64> = (0..30).map(|i| i64::from(rows.row(i)[2] > 0.2)).collect();
+        let data = Dataset::new(rows, crate::Labels::from_integers(&codes)).unwrap();
+        let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let a = learned.metric.matrix().unwrap();
+        assert!(a[(2, 2)] > a[(0, 0)], "the third column decides: {a:?}");
+        let ended = method.learn(&Training::Labelled(&data), &mut |_| Order::TimeUp).unwrap();
+        assert_eq!(ended.report.outcome, Outcome::TimeLimit);
     }
 }

@@ -18,12 +18,13 @@
 
 use super::constraints::{Constraints, metric_of};
 use super::mmc_diagonal::learn_diagonal;
-use super::{Learned, Learner, Observer, Outcome, Report, Step, Training};
+use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
 use crate::error::{Error, Result};
 use crate::linalg::{eigen, product, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The ridge of `W`, as a share of the sum over all pairs.
 pub(super) const RIDGE: f64 = 1e-10;
@@ -66,6 +67,10 @@ impl Default for Mmc {
 impl Learner for Mmc {
     fn name(&self) -> &'static str {
         "mmc"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
     }
 
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
