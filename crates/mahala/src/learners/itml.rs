@@ -8,7 +8,7 @@
 //! ```
 //! `ξ⁰` is a small distance l for similar pairs and a large one u for dissimilar pairs. Solved by Bregman
 //! projections onto one constraint after the other, each in `O(d²)`; with δ = +1 for a similar pair and −1
-//! for a dissimilar one, and p = d_A(x_i, x_j),
+//! for a dissimilar one, and `p = d_A(x_i, x_j)`,
 //! ```text
 //! α = min(λ, γ/(γ+1) · δ(1/p − 1/ξ)),   λ ← λ − α,   1/ξ ← 1/ξ + δα/γ,   A ← A + δα/(1 − δαp) · (Ax)(Ax)ᵀ
 //! ```

@@ -45,7 +45,7 @@ use std::borrow::Cow;
 /// }
 /// # Ok::<(), mahala::Error>(())
 /// ```
-pub trait Learner: Sync {
+pub trait Learner: Send + Sync {
     /// The name by which command and Python know it.
     fn name(&self) -> &'static str;
 
