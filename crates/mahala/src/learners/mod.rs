@@ -5,8 +5,19 @@
 //! with the [`Outcome`] that says why.
 
 mod euclidean;
+mod labelled;
+mod lbfgs;
+mod lmnn;
+mod mcml;
+mod nca;
+mod softmax;
+mod start;
 
 pub use euclidean::Euclidean;
+pub use lmnn::{Hinge, Lmnn};
+pub use mcml::Mcml;
+pub use nca::Nca;
+pub use start::Start;
 
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
