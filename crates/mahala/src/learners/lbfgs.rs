@@ -11,7 +11,7 @@
 //! search also ends on functions with kinks, such as the hinge, and the objective falls at every iteration,
 //! so the last point is the best. Every sum has a fixed order.
 
-use super::{Observer, Outcome, Step};
+use super::{Observer, Outcome, Report, Step};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
 
@@ -24,19 +24,15 @@ const DECREASE: f64 = 1e-4;
 /// c₂: how much of the slope may be left.
 const CURVATURE: f64 = 0.9;
 
+/// Iterations that must all be in vain: a short step is often followed by a long one.
+const WINDOW: usize = 5;
+
 /// When to stop.
 pub(super) struct Limits {
     pub(super) max_iterations: usize,
-    /// On the largest entry of the gradient, and on the decrease of `f` in one iteration over `max(|f|, 1)`.
+    /// On the largest entry of the gradient, and on the decrease of `f` over the last [`WINDOW`] iterations,
+    /// divided by `max(|f|, 1)`.
     pub(super) tolerance: f64,
-}
-
-/// Where the search ended.
-pub(super) struct Minimum {
-    pub(super) point: Vec<f64>,
-    pub(super) objective: f64,
-    pub(super) iterations: usize,
-    pub(super) outcome: Outcome,
 }
 
 /// Returns `f` and writes its gradient.
@@ -50,13 +46,13 @@ struct Place {
     gradient: Vec<f64>,
 }
 
-/// Minimises `function` from `start`.
+/// Minimises `function` from `start`; returns the best point, and how it was reached.
 pub(super) fn minimise(
     function: &mut Function<'_>,
     start: Vec<f64>,
     limits: &Limits,
     observer: &mut Observer<'_>,
-) -> Result<Minimum> {
+) -> Result<(Vec<f64>, Report)> {
     check_limits(limits)?;
     let mut here = Place { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
     here.value = function(&here.point, &mut here.gradient);
@@ -65,6 +61,7 @@ pub(super) fn minimise(
     }
     let mut memory = Memory::default();
     let mut iterations = 0;
+    let mut earlier = VecDeque::from([here.value]);
     let outcome = loop {
         if here.gradient.iter().all(|g| g.abs() <= limits.tolerance) {
             break Outcome::Converged;
@@ -74,17 +71,20 @@ pub(super) fn minimise(
         }
         let Some(next) = step(function, &here, &mut memory) else { break Outcome::NoDescent };
         iterations += 1;
-        let decrease = here.value - next.value;
         here = next;
         let order = observer(Step { iteration: iterations, objective: Some(here.value) });
         if let Some(outcome) = order.outcome() {
             break outcome;
         }
-        if decrease <= limits.tolerance * here.value.abs().max(1.0) {
-            break Outcome::Converged;
+        earlier.push_back(here.value);
+        if earlier.len() > WINDOW {
+            let before = earlier.pop_front().unwrap_or(here.value);
+            if before - here.value <= limits.tolerance * here.value.abs().max(1.0) {
+                break Outcome::Converged;
+            }
         }
     };
-    Ok(Minimum { point: here.point, objective: here.value, iterations, outcome })
+    Ok((here.point, Report { iterations, objective: Some(here.value), outcome }))
 }
 
 /// A tolerance below 0 or NaN would never be met.
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
     use crate::learners::Order;
 
-    fn run(function: &mut Function<'_>, start: &[f64], tolerance: f64) -> Minimum {
+    fn run(function: &mut Function<'_>, start: &[f64], tolerance: f64) -> (Vec<f64>, Report) {
         let limits = Limits { max_iterations: 2000, tolerance };
         minimise(function, start.to_vec(), &limits, &mut |_| Order::GoOn).unwrap()
     }
@@ -243,9 +243,9 @@ mod tests {
 
     #[test]
     fn the_valley_of_rosenbrock_is_followed_to_its_end() {
-        let found = run(&mut rosenbrock, &[-1.2, 1.0], 1e-14);
-        assert!(found.outcome.is_final() && found.iterations < 60, "{}", found.iterations);
-        assert!(found.point.iter().all(|x| (x - 1.0).abs() < 1e-5), "{:?}", found.point);
+        let (point, report) = run(&mut rosenbrock, &[-1.2, 1.0], 1e-14);
+        assert!(report.outcome.is_final() && report.iterations < 60, "{report:?}");
+        assert!(point.iter().all(|x| (x - 1.0).abs() < 1e-5), "{point:?}");
     }
 
     #[test]
@@ -256,8 +256,8 @@ mod tests {
             (0..20).for_each(|i| g[i] = curvature(i) * (x[i] - 1.0));
             (0..20).map(|i| 0.5 * curvature(i) * (x[i] - 1.0).powi(2)).sum()
         };
-        let found = run(&mut bowl, &[0.0; 20], 0.0);
-        assert!(found.objective < 1e-12, "{} after {}", found.objective, found.iterations);
+        let (_, report) = run(&mut bowl, &[0.0; 20], 0.0);
+        assert!(report.objective.unwrap() < 1e-12, "{report:?}");
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
             g[1] = 2.0 * x[1];
             x[0].abs() + x[1] * x[1]
         };
-        assert!(run(&mut kink, &[3.0, -2.0], 1e-9).objective < 1e-3);
+        assert!(run(&mut kink, &[3.0, -2.0], 1e-9).1.objective.unwrap() < 1e-3);
     }
 
     #[test]
@@ -278,16 +278,16 @@ mod tests {
             seen.push(step.objective.unwrap());
             if step.iteration == 7 { Order::TimeUp } else { Order::GoOn }
         };
-        let found = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut observer).unwrap();
+        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut observer).unwrap();
         assert_eq!((found.iterations, found.outcome, seen.len()), (7, Outcome::TimeLimit, 7));
         assert!(seen.windows(2).all(|two| two[1] < two[0]), "{seen:?}");
-        assert_eq!(found.objective, seen[6]);
+        assert_eq!(found.objective, Some(seen[6]));
     }
 
     #[test]
     fn the_limit_of_iterations_is_told() {
         let limits = Limits { max_iterations: 3, tolerance: 0.0 };
-        let found = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut |_| Order::GoOn).unwrap();
+        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut |_| Order::GoOn).unwrap();
         assert_eq!((found.iterations, found.outcome), (3, Outcome::IterationLimit));
     }
 
@@ -298,7 +298,7 @@ mod tests {
             g[0] = 1.0 - 1.0 / x[0];
             if x[0] > 0.0 { x[0] - x[0].ln() } else { f64::INFINITY }
         };
-        assert!((run(&mut barrier, &[0.01], 1e-12).point[0] - 1.0).abs() < 1e-5);
+        assert!((run(&mut barrier, &[0.01], 1e-12).0[0] - 1.0).abs() < 1e-5);
     }
 
     #[test]

@@ -27,3 +27,7 @@ impl Default for Mcml {
         Self { max_iterations: 1000, tolerance: 1e-7, seed: 0 }
     }
 }
+impl super::Learner for Mcml {
+    fn name(&self) -> &'static str { "mcml" }
+    fn learn(&self, _: &super::Training<'_>, _: &mut super::Observer<'_>) -> crate::Result<super::Learned> { unimplemented!() }
+}

@@ -5,6 +5,7 @@
 //! with the [`Outcome`] that says why.
 
 mod euclidean;
+mod impostors;
 mod labelled;
 mod lbfgs;
 mod lmnn;

@@ -10,6 +10,14 @@
 //!
 //! The same sum, gradient and criteria of convergence as scikit-learn's; L-BFGS.
 
+use super::labelled::{Labelled, row_major};
+use super::lbfgs::{Limits, minimise};
+use super::softmax::{RowSums, Weights, weighted_scatter};
+use super::{Learned, Learner, Observer, Start, Step, Training};
+use crate::error::Result;
+use crate::linalg::product;
+use faer::MatRef;
+
 /// NCA's parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Nca {
@@ -28,5 +36,51 @@ pub struct Nca {
 impl Default for Nca {
     fn default() -> Self {
         Self { rank: None, max_iterations: 50, tolerance: 1e-5, start: Start::Auto, seed: 0 }
+    }
+}
+
+impl Learner for Nca {
+    fn name(&self) -> &'static str {
+        "nca"
+    }
+
+    /// Iterations are L-BFGS's; the objective told is the sum that is maximised, between 0 and the number of
+    /// rows.
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        let data = Labelled::new(training.labelled(self.name())?)?;
+        let rank = data.rank(self.rank)?;
+        let start = self.start.components(&data, rank)?;
+        let mut watch =
+            |step: Step| observer(Step { objective: step.objective.map(|f| -f), iteration: step.iteration });
+        let limits = Limits { max_iterations: self.max_iterations, tolerance: self.tolerance };
+        let mut function = |l: &[f64], gradient: &mut [f64]| loss(&data, l, gradient);
+        let (point, mut report) = minimise(&mut function, row_major(start.as_ref()), &limits, &mut watch)?;
+        report.objective = report.objective.map(|f| -f);
+        data.learned(MatRef::from_row_major_slice(&point, rank, data.columns()), report)
+    }
+}
+
+/// `−Σ_i p_i` at `L`, and its gradient.
+fn loss(data: &Labelled, l: &[f64], gradient: &mut [f64]) -> f64 {
+    let l = MatRef::from_row_major_slice(l, l.len() / data.columns(), data.columns());
+    let weigh = |row: &RowSums| {
+        let p = row.same / row.all;
+        Weights { all: p / row.all, same: -1.0 / row.all, value: p }
+    };
+    let (value, scatter) = weighted_scatter(data, &data.transformed(l), &weigh);
+    let slope = product(l, scatter.as_ref());
+    let d = data.columns();
+    gradient.iter_mut().enumerate().for_each(|(at, g)| *g = -2.0 * slope[(at / d, at % d)]);
+    -value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::labelled::gradient_error;
+
+    #[test]
+    fn the_gradient_is_that_of_the_objective() {
+        assert!(gradient_error(3, |data, l, gradient| loss(data, l, gradient)) < 1e-7);
     }
 }
