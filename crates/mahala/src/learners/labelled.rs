@@ -98,8 +98,8 @@ impl Labelled {
         product(self.rows.as_mat().transpose(), self.rows.as_mat())
     }
 
-    /// The same around the mean of each class.
-    pub(super) fn within_scatter(&self) -> Mat<f64> {
+    /// The same around the mean of each class, a class of n rows times `weight(n)`.
+    pub(super) fn within_scatter(&self, weight: impl Fn(usize) -> f64) -> Mat<f64> {
         let d = self.columns();
         let mut means = vec![0.0; self.sizes.len() * d];
         for (row, &code) in self.rows.values().chunks_exact(d).zip(&self.codes) {
@@ -109,7 +109,17 @@ impl Labelled {
         }
         let x = self.rows.as_mat();
         let centred = Mat::from_fn(self.len(), d, |i, j| x[(i, j)] - means[self.codes[i] as usize * d + j]);
-        product(centred.transpose(), centred.as_ref())
+        let weights: Vec<f64> = self.sizes.iter().map(|&size| weight(size)).collect();
+        let scaled = Mat::from_fn(self.len(), d, |i, j| weights[self.codes[i] as usize] * centred[(i, j)]);
+        product(centred.transpose(), scaled.as_ref())
+    }
+
+    /// The rows in other coordinates, `XP`.
+    pub(super) fn mapped(&self, p: MatRef<'_, f64>) -> Result<Self> {
+        let rows = Rows::new(self.transformed(p.transpose()), p.ncols())
+            .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })?;
+        let (codes, sizes, starts) = (self.codes.clone(), self.sizes.clone(), self.starts.clone());
+        Ok(Self { rows, mean: self.mean.clone(), codes, sizes, starts })
     }
 
     /// The metric of `L`, its rows turned to the principal axes of the transformed rows: no distance changes,

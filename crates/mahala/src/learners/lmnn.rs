@@ -44,7 +44,7 @@ pub struct Lmnn {
     pub start: Start,
     /// The most iterations of L-BFGS, each of one evaluation or a few.
     pub max_iterations: usize,
-    /// Converged when one iteration lowers the objective by less than this share.
+    /// Converged when no entry of the gradient is larger, or five iterations gain less than this share.
     pub tolerance: f64,
     /// Part of every method's parameters; nothing is drawn here.
     pub seed: u64,

@@ -8,7 +8,8 @@
 //! ∇_L = 2 L Σ_ij w_ij x_ij x_ijᵀ,    w_ij = p_ij (p_i − [y_j = y_i])
 //! ```
 //!
-//! The same sum, gradient and criteria of convergence as scikit-learn's; L-BFGS.
+//! The same sum, starts and tolerance as scikit-learn's; L-BFGS. (scikit-learn stops after the first small gain,
+//! here five iterations must gain little: the sum has plateaus.)
 
 use super::labelled::{Labelled, row_major};
 use super::lbfgs::{Limits, minimise};
@@ -25,7 +26,7 @@ pub struct Nca {
     pub rank: Option<usize>,
     /// The most iterations of L-BFGS, each of one evaluation or a few.
     pub max_iterations: usize,
-    /// Converged when no entry of the gradient is larger, or one iteration gains less than this share.
+    /// Converged when no entry of the gradient is larger, or five iterations gain less than this share.
     pub tolerance: f64,
     /// The first L.
     pub start: Start,

@@ -33,6 +33,8 @@ pub(super) struct RowSums {
     pub(super) same: f64,
     /// `m_i`, the squared distance to the nearest row.
     pub(super) nearest: f64,
+    /// How many other rows i's class has.
+    pub(super) peers: usize,
 }
 
 /// What one row adds.
@@ -144,7 +146,7 @@ impl Task<'_> {
             (best, all, sum_within(row, &kept, &class))
         });
         let nearest = (self.squares[i] - best).max(0.0);
-        let weights = (self.weigh)(&RowSums { all, same, nearest });
+        let weights = (self.weigh)(&RowSums { all, same, nearest, peers: class.len() - 1 });
         sums.value += weights.value;
         sums.diagonal[i] += weights.all * all + weights.same * same;
         Arch::new().dispatch(|| scale(row, &kept, &class, &weights, &mut sums.diagonal));

@@ -57,7 +57,7 @@ fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
         return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
     }
     let freedom = data.len().saturating_sub(c).max(1) as f64;
-    let within = data.within_scatter();
+    let within = data.within_scatter(|_| 1.0);
     let e = eigen(within.as_ref(), "the covariance within classes", &mut Spare::default())?;
     let floor = e.values[d - 1] * d as f64 * f64::EPSILON;
     let kept: Vec<usize> = (0..d).filter(|&k| e.values[k] > floor).collect();
