@@ -20,10 +20,16 @@ pub(crate) enum Method {
     Gmml,
     /// Information-theoretic metric learning
     Itml,
-    /// Regression on fixed-rank matrices, flat geometry
-    Flatgeo,
+    /// Large margin nearest neighbours
+    Lmnn,
+    /// Neighbourhood components analysis
+    Nca,
+    /// Maximally collapsing metric learning
+    Mcml,
     /// Metric learning for clustering
     Mmc,
+    /// Regression on fixed-rank matrices, flat geometry
+    Flatgeo,
 }
 
 /// How a method that iterates is steered.
@@ -64,8 +70,11 @@ impl Method {
             Self::Covariance => "covariance",
             Self::Gmml => "gmml",
             Self::Itml => "itml",
-            Self::Flatgeo => "flatgeo",
+            Self::Lmnn => "lmnn",
+            Self::Nca => "nca",
+            Self::Mcml => "mcml",
             Self::Mmc => "mmc",
+            Self::Flatgeo => "flatgeo",
         }
     }
 

@@ -5,8 +5,8 @@ mod common;
 
 use common::{blobs, bundled, reference};
 use mahala::learners::{
-    Covariance, Euclidean, FlatGeo, GammaChoice, Itml, Learned, Learner, Mmc, NAMES, Order, Outcome,
-    Training, learn_standardized, named,
+    Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Learned, Learner, Lmnn, Mcml, Mmc, NAMES, Nca,
+    Order, Outcome, Training, learn_standardized, named,
 };
 use mahala::{Dataset, Labels, Mat, Model, Pair, Pairs, Rows, Spd};
 use serde_json::json;
@@ -22,6 +22,11 @@ fn every_method() -> Vec<Box<dyn Learner>> {
         Box::new(FlatGeo { rank: Some(1), max_iterations: 3000, ..FlatGeo::default() }),
         Box::new(Mmc::default()),
         Box::new(Mmc { diagonal: true, ..Mmc::default() }),
+        Box::new(Lmnn::default()),
+        Box::new(Lmnn { hinge: Hinge::Classic, rank: Some(1), ..Lmnn::default() }),
+        Box::new(Nca::default()),
+        Box::new(Nca { rank: Some(1), ..Nca::default() }),
+        Box::new(Mcml::default()),
     ]
 }
 
@@ -32,6 +37,9 @@ fn limited_to_one() -> Vec<Box<dyn Learner>> {
         Box::new(FlatGeo { max_iterations: 1, ..FlatGeo::default() }),
         Box::new(Mmc { max_iterations: 1, ..Mmc::default() }),
         Box::new(Mmc { diagonal: true, max_iterations: 1, ..Mmc::default() }),
+        Box::new(Lmnn { max_iterations: 1, ..Lmnn::default() }),
+        Box::new(Nca { max_iterations: 1, ..Nca::default() }),
+        Box::new(Mcml { max_iterations: 1, ..Mcml::default() }),
     ]
 }
 
@@ -145,6 +153,10 @@ fn parameters_out_of_range_are_refused() {
         ("flatgeo", json!({"max_iterations": 0})),
         ("flatgeo", json!({"min_iterations": 10, "max_iterations": 9})),
         ("flatgeo", json!({"tolerance": -1.0})),
+        ("lmnn", json!({"rank": 3})),
+        ("lmnn", json!({"targets": 0})),
+        ("nca", json!({"rank": 0})),
+        ("mcml", json!({"tolerance": -1.0})),
         ("mmc", json!({"max_iterations": 0})),
         ("mmc", json!({"tolerance": -1.0})),
     ] {

@@ -1,12 +1,12 @@
 //! Methods by name, with parameters from outside: the door of the command and of Python.
 
-use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Mmc};
+use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Lmnn, Mcml, Mmc, Nca};
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 5] = ["euclidean", "covariance", "itml", "flatgeo", "mmc"];
+pub const NAMES: [&str; 8] = ["euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
 ///
@@ -27,6 +27,9 @@ pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
         "covariance" => read::<Covariance>("covariance", parameters),
         "itml" => read::<Itml>("itml", parameters),
         "flatgeo" => read::<FlatGeo>("flatgeo", parameters),
+        "lmnn" => read::<Lmnn>("lmnn", parameters),
+        "nca" => read::<Nca>("nca", parameters),
+        "mcml" => read::<Mcml>("mcml", parameters),
         "mmc" => read::<Mmc>("mmc", parameters),
         _ => Err(Error::Parameter { name: "method", value: name.to_owned(), allowed: "one of those listed" }),
     }
