@@ -20,7 +20,7 @@ from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments
 from ._pairs import GMMLPairs
-from ._rivals import MMC, ITML, Covariance, Euclidean, FlatGeo
+from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
 from ._spd import (
     geometric_mean,
     logdet_divergence,
@@ -35,10 +35,13 @@ __all__ = [
     "GMML",
     "GMMLPairs",
     "ITML",
+    "LMNN",
+    "MCML",
     "MMC",
     "MahalanobisDistance",
     "MahalanobisKNN",
     "Moments",
+    "NCA",
     "__version__",
     "geometric_mean",
     "load",

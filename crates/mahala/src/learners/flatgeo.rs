@@ -147,25 +147,30 @@ impl<'a> Cost<'a> {
         Self { constraints, bounds, total: constraints.weights.iter().sum() }
     }
 
-    /// `ρ·max(0, ρ(d_A − y))` of a pair.
-    fn violation(&self, z: &Mat<f64>, i: usize) -> f64 {
-        let squared: f64 = (0..z.ncols()).map(|j| z[(i, j)] * z[(i, j)]).sum();
-        if self.constraints.similar[i] {
-            (squared - self.bounds.lower).max(0.0)
-        } else {
-            (squared - self.bounds.upper).min(0.0)
+    /// `ρ·max(0, ρ(d_A − y))` of every pair.
+    fn violations(&self, z: &Mat<f64>) -> Vec<f64> {
+        let mut squared = vec![0.0; z.nrows()];
+        for j in 0..z.ncols() {
+            squared.iter_mut().zip(z.col(j).iter()).for_each(|(sum, z)| *sum += z * z);
         }
+        let violation = |(squared, &similar): (f64, &bool)| {
+            let bound = if similar { self.bounds.lower } else { self.bounds.upper };
+            if similar { (squared - bound).max(0.0) } else { (squared - bound).min(0.0) }
+        };
+        squared.into_iter().zip(&self.constraints.similar).map(violation).collect()
     }
 
     fn value(&self, z: &Mat<f64>) -> f64 {
-        let term = |i: usize| self.constraints.weights[i] * 0.5 * self.violation(z, i).powi(2);
-        (0..z.nrows()).map(term).sum::<f64>() / self.total
+        let violations = self.violations(z);
+        let terms = violations.iter().zip(&self.constraints.weights);
+        terms.map(|(violation, weight)| weight * 0.5 * violation * violation).sum::<f64>() / self.total
     }
 
     fn gradient(&self, z: &Mat<f64>) -> Mat<f64> {
-        let factors: Vec<f64> = (0..z.nrows())
-            .map(|i| 2.0 * self.constraints.weights[i] * self.violation(z, i) / self.total)
-            .collect();
+        let violations = self.violations(z);
+        let terms = violations.iter().zip(&self.constraints.weights);
+        let factors: Vec<f64> =
+            terms.map(|(violation, weight)| 2.0 * weight * violation / self.total).collect();
         let weighted = Mat::from_fn(z.nrows(), z.ncols(), |i, j| factors[i] * z[(i, j)]);
         product(self.constraints.as_mat().transpose(), weighted.as_ref())
     }

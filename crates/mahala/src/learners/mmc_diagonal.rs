@@ -5,8 +5,9 @@
 //! min_{w ≥ 0}  h(w) = sᵀw − log g,     g = Σ_𝒟 √(wᵀx²),     s = diag(W)
 //! ∇h = s − ∇g/g,     ∇²h = ∇g∇gᵀ/g² − ∇²g/g
 //! ```
-//! h is convex. Newton's steps on the columns that are not held at 0 by a positive slope, each halved until h
-//! falls enough; the start is the multiple of (1, …, 1) at which h is least.
+//! h is convex. Newton's step goes to the least point of the quadratic model whose weights are not negative
+//! (columns that would fall below 0 are held there, one round after the other), and is halved until h falls
+//! enough. The start is the multiple of (1, …, 1) at which h is least.
 
 use super::mmc::Sides;
 use super::{Observer, Outcome, Report, Step};
@@ -28,8 +29,7 @@ pub(super) fn learn_diagonal(
     let (mut h, mut iterations) = (problem.value(&w), 0);
     let outcome = loop {
         let (gradient, hessian) = problem.derivatives(&w);
-        let free: Vec<usize> = (0..d).filter(|&j| w[j] > 0.0 || gradient[j] < 0.0).collect();
-        let step = newton_step(&gradient, &hessian, &free);
+        let step = newton_step(&w, &gradient, &hessian);
         let Some((next, lower)) = problem.halved(&w, h, &gradient, &step) else { break Outcome::NoDescent };
         iterations += 1;
         let settled = h - lower <= tolerance * lower.abs();
@@ -98,14 +98,14 @@ impl<'a> Problem<'a> {
         ((0..w.len()).map(|j| self.s[j] - slope[(j, 0)]).collect(), hessian)
     }
 
-    /// The first of `max(0, w − step/2ⁱ)` at which h is lower by a ten-thousandth of what its slope promises.
+    /// The first of `w − step/2ⁱ` at which h is lower by a ten-thousandth of what its slope promises.
     fn halved(&self, w: &[f64], h: f64, gradient: &[f64], step: &[f64]) -> Option<(Vec<f64>, f64)> {
+        let promised: f64 = gradient.iter().zip(step).map(|(g, p)| g * p).sum();
         let mut length = 1.0;
         for _ in 0..60 {
             let next: Vec<f64> = w.iter().zip(step).map(|(w, p)| (w - length * p).max(0.0)).collect();
-            let promised: f64 = (0..w.len()).map(|j| gradient[j] * (w[j] - next[j])).sum();
             let lower = self.value(&next);
-            if lower < h && lower <= h - 1e-4 * promised {
+            if lower < h && lower <= h - 1e-4 * length * promised {
                 return Some((next, lower));
             }
             length *= 0.5;
@@ -114,19 +114,42 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// `H⁻¹∇h` over the free columns, 0 in the others; `∇h` alone where H cannot be factorised.
-fn newton_step(gradient: &[f64], hessian: &Mat<f64>, free: &[usize]) -> Vec<f64> {
-    let mut step = vec![0.0; gradient.len()];
+/// Newton's step p, with `w − p ≥ 0`; downhill in any case.
+fn newton_step(w: &[f64], gradient: &[f64], hessian: &Mat<f64>) -> Vec<f64> {
+    let d = w.len();
+    // A column whose weight is held at 0 moves by all it has.
+    let mut held: Vec<bool> = (0..d).map(|j| w[j] <= 0.0 && gradient[j] >= 0.0).collect();
+    for _ in 0..=d {
+        let step = held_step(w, gradient, hessian, &held);
+        let below: Vec<usize> = (0..d).filter(|&j| !held[j] && step[j] > w[j]).collect();
+        if below.is_empty() {
+            let downhill = gradient.iter().zip(&step).map(|(g, p)| g * p).sum::<f64>() > 0.0;
+            if downhill {
+                return step;
+            }
+            break;
+        }
+        below.into_iter().for_each(|j| held[j] = true);
+    }
+    // Column by column: each to the least point of its own parabola.
+    (0..d).map(|j| (gradient[j] / hessian[(j, j)].max(f64::MIN_POSITIVE)).min(w[j])).collect()
+}
+
+/// The step to the least point of the quadratic model with the held columns at 0.
+fn held_step(w: &[f64], gradient: &[f64], hessian: &Mat<f64>, held: &[bool]) -> Vec<f64> {
+    let free: Vec<usize> = (0..w.len()).filter(|&j| !held[j]).collect();
+    let mut step: Vec<f64> = (0..w.len()).map(|j| if held[j] { w[j] } else { 0.0 }).collect();
     if free.is_empty() {
         return step;
     }
+    let pull = |i: usize| (0..w.len()).filter(|&j| held[j]).map(|j| hessian[(i, j)] * w[j]).sum::<f64>();
     // A ridge of rounding's size, for pairs may be fewer than columns.
-    let entry = |i: usize, j: usize| {
+    let ridged = |i: usize, j: usize| {
         let ridge = if i == j { 1.0 + 1e-10 } else { 1.0 };
         ridge * hessian[(free[i], free[j])]
     };
-    let part = Mat::from_fn(free.len(), free.len(), entry);
-    let mut solution = Mat::from_fn(free.len(), 1, |i, _| gradient[free[i]]);
+    let part = Mat::from_fn(free.len(), free.len(), ridged);
+    let mut solution = Mat::from_fn(free.len(), 1, |i, _| gradient[free[i]] - pull(free[i]));
     if let Ok(factor) = cholesky(part.as_ref(), "the Hessian", &mut Spare::default()) {
         solve_lower_triangular_in_place(factor.as_ref(), solution.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(factor.transpose(), solution.as_mut(), Par::Seq);
