@@ -20,7 +20,7 @@ use super::labelled::{Labelled, row_major};
 use super::lbfgs::{Limits, minimise};
 use super::softmax::{RowSums, Weights, weighted_scatter};
 use super::{Learned, Learner, Observer, Training, fields};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::linalg::{eigen, product};
 use crate::memory::Spare;
 use faer::{Mat, MatRef};
@@ -102,6 +102,9 @@ fn whitening(data: &Labelled) -> Result<Mat<f64>> {
     let e = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
     let floor = e.values[d - 1] * n.max(d) as f64 * f64::EPSILON;
     let kept: Vec<usize> = (0..d).rev().filter(|&k| e.values[k] > floor).collect();
+    if kept.is_empty() {
+        return Err(Error::OutOfRange { what: "the covariance of the rows" });
+    }
     let scale = |k: usize| (n as f64 / e.values[k]).sqrt();
     Ok(Mat::from_fn(d, kept.len(), |i, k| e.vectors[(i, kept[k])] * scale(kept[k])))
 }
