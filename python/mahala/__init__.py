@@ -20,6 +20,7 @@ from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments
 from ._pairs import GMMLPairs
+from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
 from ._spd import (
     geometric_mean,
     logdet_divergence,
@@ -28,11 +29,19 @@ from ._spd import (
 )
 
 __all__ = [
+    "Covariance",
+    "Euclidean",
+    "FlatGeo",
     "GMML",
     "GMMLPairs",
+    "ITML",
+    "LMNN",
+    "MCML",
+    "MMC",
     "MahalanobisDistance",
     "MahalanobisKNN",
     "Moments",
+    "NCA",
     "__version__",
     "geometric_mean",
     "load",

@@ -15,6 +15,7 @@ from ._gmml import GMML
 from ._knn import MahalanobisKNN
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
+from ._rivals import RIVALS, Rival, unfitted
 
 
 def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
@@ -25,7 +26,7 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
 
     Parameters
     ----------
-    estimator : fitted GMML or GMMLPairs
+    estimator : fitted GMML, GMMLPairs, or one of the other methods
     path : path
     X, y : array-like, optional
         Training rows and labels to keep in the file, transformed.
@@ -65,10 +66,10 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
     _mahala.save_model(path, estimator._state(), content)
 
 
-def load(path: str | PathLike[str]) -> GMML | GMMLPairs:
+def load(path: str | PathLike[str]) -> GMML | GMMLPairs | Rival:
     """Reads a model file, written by ``save`` or by the command.
 
-    Returns a fitted GMMLPairs if the metric was learned from pairs, else a fitted GMML.
+    Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs.
     """
     return restored(read(path))
 
@@ -103,8 +104,21 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
+def restored(content: dict[str, Any]) -> GMML | GMMLPairs | Rival:
     params = json.loads(content["params"])
+    estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params)
+    if params.get("pairs") != "given" and content["references"] is not None:
+        estimator.classes_ = np.unique(classes_of(content["references"][1]))
+    estimator._keep(content)
+    if content["threshold"] is not None:
+        estimator.threshold_ = content["threshold"]
+    estimator.n_features_in_ = estimator.components_.shape[1]
+    if content["feature_names"]:
+        estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
+    return estimator
+
+
+def unfitted_gmml(params: dict[str, Any]) -> GMML | GMMLPairs:
     wanted = {
         "t": params.get("t", "auto"),
         "reg": params.get("lambda") or None,
@@ -118,18 +132,8 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":
         wanted["prior"] = params.get("prior", "identity")
-    estimator: GMML | GMMLPairs
     if params.get("pairs") == "given":
         estimator = GMMLPairs(**wanted)
         estimator.classes_ = np.array([-1, 1])
-    else:
-        estimator = GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
-        if content["references"] is not None:
-            estimator.classes_ = np.unique(classes_of(content["references"][1]))
-    estimator._keep(content)
-    if content["threshold"] is not None:
-        estimator.threshold_ = content["threshold"]
-    estimator.n_features_in_ = estimator.components_.shape[1]
-    if content["feature_names"]:
-        estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
-    return estimator
+        return estimator
+    return GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))

@@ -5,6 +5,7 @@
 
 mod array;
 mod fit;
+mod learn;
 mod metric;
 mod model;
 mod moments;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _mahala {
     #[pymodule_export]
     use super::fit::{fit_labels, fit_moments, fit_pairs};
+    #[pymodule_export]
+    use super::learn::{learn, learn_pairs};
     #[pymodule_export]
     use super::metric::{
         components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,

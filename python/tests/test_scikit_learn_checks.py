@@ -2,7 +2,7 @@
 
 import warnings
 
-from mahala import GMML, GMMLPairs, MahalanobisKNN
+from mahala import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, GMML, GMMLPairs, MahalanobisKNN
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # The only check that may fail, and why. What it means to show is shown, on distances, by
@@ -38,6 +38,16 @@ ESTIMATORS = [
     GMML(t=0.5, reg=0.1, n_jobs=2),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
+    Euclidean(),
+    Euclidean(standardize=True),
+    Covariance(),
+    ITML(),
+    LMNN(),
+    NCA(),
+    MCML(),
+    MMC(),
+    MMC(diagonal=True),
+    FlatGeo(max_iter=1000),
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions
     # and warns that it has no others; test_pairs.py goes through the rest by hand.
     GMMLPairs(),

@@ -1,53 +1,213 @@
-//! The methods that can be compared, behind one face.
+//! The methods, behind one face: which there are, and how the options reach them.
 
-use anyhow::Result;
-use clap::ValueEnum;
-use mahala::{ColumnStatistics, Dataset, Fit, Gmml, Mat, Metric, TChoice};
+use anyhow::{Result, anyhow, bail};
+use clap::builder::RangedU64ValueParser;
+use clap::{Args, ValueEnum};
+use mahala::learners::{Learned, Learner, Order, Outcome, Report, Step, Training, learn_standardized, named};
+use mahala::{Fit, Gmml, TChoice};
+use serde_json::{Map, Value, json};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
 
-/// A method of `evaluate`.
+/// A method of `fit` and `evaluate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Method {
     /// No learning: the plain distance
     Euclidean,
+    /// The inverse covariance, without labels
+    Covariance,
     /// Geometric mean metric learning
     Gmml,
+    /// Information-theoretic metric learning
+    Itml,
+    /// Large margin nearest neighbours
+    Lmnn,
+    /// Neighbourhood components analysis
+    Nca,
+    /// Maximally collapsing metric learning
+    Mcml,
+    /// Metric learning for clustering
+    Mmc,
+    /// Regression on fixed-rank matrices, flat geometry
+    Flatgeo,
 }
 
-/// What a method learned.
-pub(crate) struct Learned {
-    pub metric: Metric,
-    pub t: Option<f64>,
+/// How a method that iterates is steered.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Methods that iterate")]
+pub(crate) struct MethodArgs {
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    pub max_iterations: Option<usize>,
+    /// Stop a fit after this time, with the best metric so far
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    pub time_limit: Option<f64>,
+    /// Set a parameter of the method, such as gamma=0.1 (may be given several times)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+}
+
+/// `key=value`; the value is a number, true or false, null, or else text.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    key: String,
+    value: Value,
+}
+
+/// A method with its parameters.
+pub(crate) struct Configured {
+    pub method: Method,
+    pub gmml: Gmml,
+    /// None for GMML, whose parameters are above.
+    learner: Option<Box<dyn Learner>>,
+    time_limit: Option<Duration>,
 }
 
 impl Method {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Euclidean => "euclidean",
+            Self::Covariance => "covariance",
             Self::Gmml => "gmml",
+            Self::Itml => "itml",
+            Self::Lmnn => "lmnn",
+            Self::Nca => "nca",
+            Self::Mcml => "mcml",
+            Self::Mmc => "mmc",
+            Self::Flatgeo => "flatgeo",
         }
     }
 
-    /// Learns a metric, choosing what is left open.
-    pub(crate) fn learn(self, gmml: &Gmml, data: &Dataset) -> Result<Learned> {
-        match self {
-            Self::Euclidean => Ok(Learned { metric: euclidean(gmml, data)?, t: None }),
-            Self::Gmml => {
-                let Fit { metric, t, .. } = gmml.fit(data)?;
-                Ok(Learned { metric, t: Some(t) })
-            }
-        }
+    /// Whether pairs without labels are enough.
+    pub(crate) fn learns_from_pairs(self) -> bool {
+        matches!(self, Self::Gmml | Self::Itml | Self::Flatgeo | Self::Mmc)
     }
 
-    /// The same parameters with every choice made: what one fit alone costs.
-    pub(crate) fn fixed(gmml: &Gmml, learned: &Learned) -> Gmml {
-        Gmml { t: learned.t.map_or(gmml.t, TChoice::Fixed), ..gmml.clone() }
+    /// The names of its parameters.
+    fn keys(self) -> Result<Vec<String>> {
+        if self == Self::Gmml {
+            return Ok(Vec::new());
+        }
+        let parameters = named(self.name(), json!({}))?.parameters();
+        Ok(parameters.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default())
     }
 }
 
-/// The plain distance, of standardised columns if so asked: then methods differ in the metric alone.
-fn euclidean(gmml: &Gmml, data: &Dataset) -> Result<Metric> {
-    let d = data.columns();
-    let statistics = ColumnStatistics::of(data.rows());
-    let scale = gmml.standardize.then_some(statistics.scale);
-    Ok(Metric::new(Mat::identity(d, d), vec![0.0; d], scale)?)
+/// Every method with its parameters. An option that fits none of them is an error.
+pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> Result<Vec<Configured>> {
+    let keys = methods.iter().map(|method| method.keys()).collect::<Result<Vec<_>>>()?;
+    let known = |key: &str| keys.iter().flatten().any(|known| known == key);
+    if let Some(Setting { key, .. }) = args.set.iter().find(|setting| !known(&setting.key)) {
+        bail!("--set {key}: there is no such parameter\nhint: {}", list(methods, &keys));
+    }
+    if args.max_iterations.is_some() && !keys.iter().flatten().any(|key| LIMITS.contains(&&**key)) {
+        bail!("--max-iterations has no effect: none of the methods iterates");
+    }
+    let time_limit = args.time_limit.map(Duration::from_secs_f64);
+    let configured = |(&method, keys): (&Method, &Vec<String>)| {
+        let learner = match method {
+            Method::Gmml => None,
+            _ => Some(named(method.name(), parameters(keys, args, gmml))?),
+        };
+        Ok(Configured { method, gmml: gmml.clone(), learner, time_limit })
+    };
+    methods.iter().zip(&keys).map(configured).collect()
+}
+
+/// What the methods call their limit of iterations.
+const LIMITS: [&str; 2] = ["max_iterations", "max_projections"];
+
+/// The options that a method has a parameter for.
+fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml) -> Value {
+    let mut fields = Map::new();
+    let mut put = |key: &str, value: Value| {
+        if keys.iter().any(|known| known == key) {
+            fields.insert(key.to_owned(), value);
+        }
+    };
+    put("seed", json!(gmml.seed));
+    put("k", json!(gmml.k));
+    if let Some(rank) = gmml.rank {
+        put("rank", json!(rank));
+    }
+    if let Some(limit) = args.max_iterations {
+        LIMITS.iter().for_each(|key| put(key, json!(limit)));
+    }
+    args.set.iter().for_each(|setting| put(&setting.key, setting.value.clone()));
+    Value::Object(fields)
+}
+
+fn list(methods: &[Method], keys: &[Vec<String>]) -> String {
+    let one = |(method, keys): (&Method, &Vec<String>)| match method {
+        Method::Gmml => "gmml has options of its own (--t, --lambda, --shrinkage)".to_owned(),
+        _ if keys.is_empty() => format!("{} has no parameters", method.name()),
+        _ => format!("{} has {}", method.name(), keys.join(", ")),
+    };
+    methods.iter().zip(keys).map(one).collect::<Vec<_>>().join("; ")
+}
+
+impl Configured {
+    /// Learns a metric, choosing what is left open; and the t, if there is one.
+    pub(crate) fn learn(
+        &self,
+        training: &Training<'_>,
+        tell: &mut dyn FnMut(Step),
+    ) -> mahala::Result<(Learned, Option<f64>)> {
+        let Some(learner) = &self.learner else {
+            let Fit { metric, t, .. } = match training {
+                Training::Labelled(data) => self.gmml.fit(data)?,
+                Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
+            };
+            let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm };
+            return Ok((Learned { metric, report }, Some(t)));
+        };
+        let start = Instant::now();
+        let observer = &mut |step: Step| {
+            tell(step);
+            match self.time_limit {
+                Some(limit) if start.elapsed() >= limit => Order::TimeUp,
+                _ => Order::GoOn,
+            }
+        };
+        let learned = if self.gmml.standardize {
+            learn_standardized(&**learner, training, observer)
+        } else {
+            learner.learn(training, observer)
+        };
+        Ok((learned?, None))
+    }
+
+    /// The method, unless it is GMML.
+    pub(crate) fn learner(&self) -> Result<&dyn Learner> {
+        self.learner.as_deref().ok_or_else(|| anyhow!("gmml is fitted by itself"))
+    }
+
+    /// The same with every choice made: what one fit alone costs.
+    pub(crate) fn with_t(&self, t: Option<f64>) -> Result<Self> {
+        let learner = match &self.learner {
+            Some(learner) => Some(named(learner.name(), learner.parameters())?),
+            None => None,
+        };
+        let gmml = Gmml { t: t.map_or(self.gmml.t, TChoice::Fixed), ..self.gmml.clone() };
+        Ok(Self { method: self.method, gmml, learner, time_limit: self.time_limit })
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((key, value)) = text.split_once('=') else {
+            return Err("it must be KEY=VALUE, such as gamma=0.1".into());
+        };
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        Ok(Self { key: key.trim().to_owned(), value })
+    }
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
+        _ => Err("it must be a number of seconds above 0".into()),
+    }
 }

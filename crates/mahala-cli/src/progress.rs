@@ -47,6 +47,11 @@ impl Progress {
         self.bar.set_position(done as u64);
     }
 
+    /// Says something else.
+    pub(crate) fn tell(&self, message: String) {
+        self.bar.set_message(message);
+    }
+
     /// One more step is done.
     pub(crate) fn step(&self) {
         self.bar.inc(1);

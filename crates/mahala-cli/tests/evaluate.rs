@@ -159,7 +159,7 @@ fn splits_that_cannot_be_are_refused() {
     place.misuse(&evaluate("--train-rows 0-9 --test-rows 10"), "'0' is not a row number (rows count from 1)");
     place.misuse(&evaluate("--folds 1"), "1 is not in 2..");
     place.misuse(&evaluate("--runs 0"), "0 is not in 1..");
-    place.misuse(&evaluate("--methods lmnn"), "[possible values: euclidean, gmml]");
+    place.misuse(&evaluate("--methods svm"), "[possible values: euclidean, covariance, gmml");
 }
 
 #[test]

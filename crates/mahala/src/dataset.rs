@@ -167,6 +167,16 @@ impl Rows {
         Self::new(values, self.columns).map_err(|_| Error::OutOfRange { what: "the difference of two rows" })
     }
 
+    /// Every row with column `j` divided by `scale[j]`.
+    ///
+    /// # Errors
+    /// A quotient beyond the range of 64-bit numbers.
+    pub(crate) fn divided_by(&self, scale: &[f64]) -> Result<Self> {
+        let values = self.values().chunks_exact(self.columns).flat_map(|row| row.iter().zip(scale));
+        Self::new(values.map(|(x, s)| x / s).collect(), self.columns)
+            .map_err(|_| Error::OutOfRange { what: "a standardised cell" })
+    }
+
     /// Wraps values that are finite by the way they were made.
     pub(crate) fn from_finite(values: Vec<f64>, columns: usize) -> Self {
         debug_assert!(values.iter().all(|v| v.is_finite()));

@@ -2,6 +2,7 @@
 
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::learners::{Learned, Learner, Report};
 use crate::model::Model;
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
@@ -110,6 +111,48 @@ impl Fit {
             threshold,
             params,
             diagnostics: self.diagnostics.to_json(),
+            metric: self.metric,
+        })
+    }
+}
+
+impl Report {
+    /// The report, for the model file and for machines to read.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "iterations": self.iterations, "objective": self.objective, "outcome": self.outcome.to_string(),
+            "converged": self.outcome.is_final(),
+        })
+    }
+}
+
+impl Learned {
+    /// The model file's content; `references` are the training rows, not yet transformed.
+    ///
+    /// # Errors
+    /// Rows that do not fit the metric.
+    pub fn into_model(
+        self,
+        method: &dyn Learner,
+        standardize: bool,
+        feature_names: Vec<String>,
+        references: Option<(&Rows, &Labels)>,
+        threshold: Option<f64>,
+    ) -> crate::Result<Model> {
+        let references = match references {
+            Some((rows, labels)) => Some((self.metric.transform(rows)?, labels.clone())),
+            None => None,
+        };
+        let mut params = method.parameters();
+        params["method"] = json!(method.name());
+        params["standardize"] = json!(standardize);
+        Ok(Model {
+            log_eigenvalues: Vec::new(),
+            feature_names,
+            references,
+            threshold,
+            params,
+            diagnostics: self.report.to_json(),
             metric: self.metric,
         })
     }

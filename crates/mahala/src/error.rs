@@ -89,6 +89,14 @@ pub enum Error {
         /// The values allowed.
         allowed: &'static str,
     },
+    /// Parameters from outside that a method does not have, or not of that type.
+    #[error("the parameters of {method} are wrong: {reason}")]
+    MethodParameters {
+        /// The method.
+        method: &'static str,
+        /// What is wrong, and what there is.
+        reason: String,
+    },
     /// A matrix that must be square is not.
     #[error("{what} is {rows} x {columns}; it must be square")]
     NotSquare {

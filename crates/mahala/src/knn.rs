@@ -57,12 +57,7 @@ impl Knn {
         }
         let centre = mean(&rows);
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
-        let unit = if longest > 0.0 && longest.is_finite() {
-            // Clamped: beside subnormal rows the power itself would overflow.
-            2f64.powi((-(longest.log2().floor() as i32) - 1).min(1000))
-        } else {
-            1.0
-        };
+        let unit = unit_of(longest);
         let all: Vec<&[f64]> = rows.values().chunks_exact(rows.columns()).collect();
         let panels = pack::<ROWS>(&all, &centre, unit);
         let starts = starts(&panels, rows.len(), rows.columns());
@@ -131,16 +126,9 @@ impl Knn {
             .collect()
     }
 
-    /// A bound on `|computed score − true score|` for a query of this norm.
-    ///
-    /// Roundings of 2⁻²⁴ each (see [`roundings`]), relative to `‖x‖‖y‖ + ½‖y‖²`; the factor covers higher
-    /// orders, the last term products below the range of single precision.
+    /// [`score_error`]; beyond 1e15 the product itself may overflow, and every row becomes a candidate.
     fn score_error(&self, query_norm: f64) -> f32 {
-        let d = self.rows.columns();
-        let relative = 1.01 * roundings(d) * 2f64.powi(-24);
-        let size = query_norm * self.longest + 0.5 * self.longest * self.longest;
-        let bound = relative * size + d as f64 * 2f64.powi(-120);
-        // Beyond this the product itself may overflow: every row becomes a candidate.
+        let bound = score_error(self.rows.columns(), query_norm, self.longest);
         if query_norm < 1e15 { bound as f32 } else { f32::INFINITY }
     }
 
@@ -221,9 +209,28 @@ impl Neighbors {
     }
 }
 
+/// A bound on `|computed score − true score|` for a query of this norm and rows no longer than `longest`.
+///
+/// Roundings of 2⁻²⁴ each (see [`roundings`]), relative to `‖x‖‖y‖ + ½‖y‖²`; the factor covers higher
+/// orders, the last term products below the range of single precision.
+pub(crate) fn score_error(d: usize, query_norm: f64, longest: f64) -> f64 {
+    let relative = 1.01 * roundings(d) * 2f64.powi(-24);
+    relative * (query_norm * longest + 0.5 * longest * longest) + d as f64 * 2f64.powi(-120)
+}
+
+/// A power of two that brings rows of this length below 1; 1 if there is none.
+pub(crate) fn unit_of(longest: f64) -> f64 {
+    if longest > 0.0 && longest.is_finite() {
+        // Clamped: beside subnormal rows the power itself would overflow.
+        2f64.powi((-(longest.log2().floor() as i32) - 1).min(1000))
+    } else {
+        1.0
+    }
+}
+
 /// Rows in single precision, centred and scaled, `WIDTH` at a time with each feature's values together;
 /// the last group is filled up with zeros.
-fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f32> {
+pub(crate) fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f32> {
     let d = centre.len();
     let mut packed = vec![0f32; rows.len().div_ceil(WIDTH) * d * WIDTH];
     for (rows, group) in rows.chunks(WIDTH).zip(packed.chunks_exact_mut(d * WIDTH)) {
@@ -235,7 +242,7 @@ fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f
 }
 
 /// `−½‖y‖²` of each packed row; −∞ for the zeros that fill the last panel.
-fn starts(panels: &[f32], n: usize, d: usize) -> Vec<f32> {
+pub(crate) fn starts(panels: &[f32], n: usize, d: usize) -> Vec<f32> {
     let mut starts = Vec::with_capacity(n.next_multiple_of(ROWS));
     for panel in panels.chunks_exact(d * ROWS) {
         let mut squares = [0.0f64; ROWS];

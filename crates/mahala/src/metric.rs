@@ -105,6 +105,19 @@ impl Metric {
         Self::new(self.components, mean, self.scale)
     }
 
+    /// The metric for rows as they were before column `j` was divided by `scale[j]`.
+    ///
+    /// # Errors
+    /// A scale of another length or not positive, or numbers that leave the range.
+    pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
+        let mean = self.mean.iter().zip(scale).map(|(m, s)| m * s).collect();
+        let scale = match &self.scale {
+            Some(own) => own.iter().zip(scale).map(|(a, b)| a * b).collect(),
+            None => scale.to_vec(),
+        };
+        Self::new(self.components, mean, Some(scale))
+    }
+
     /// `L`, `rank() × columns()`; applied after mean and scale.
     pub fn components(&self) -> MatRef<'_, f64> {
         self.components.as_ref()

@@ -5,11 +5,12 @@ use crate::commands::fit::PairsArg;
 use crate::commands::{create_output, print, write_figure};
 use crate::figure::BarPlot;
 use crate::input::ColumnRef;
-use crate::methods::Method;
+use crate::methods::{Configured, Method, MethodArgs, configure};
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
+use mahala::learners::{Learned, Report, Training};
 use mahala::{Dataset, Folds, Gmml, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ use std::time::Instant;
 #[command(after_help = "Examples:
   mahala evaluate wine.csv --label class                    40 runs of halves
   mahala evaluate wine.csv --label class --pairs sampled    as in the paper
+  mahala evaluate wine.csv --label class --methods gmml,itml --set gamma=0.1
   mahala evaluate wine.csv --label class --folds 10 --json
   mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
 pub(crate) struct Evaluate {
@@ -58,6 +60,8 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     pub learn: LearnArgs,
     #[command(flatten)]
+    pub method: MethodArgs,
+    #[command(flatten)]
     pub input: InputArgs,
 }
 
@@ -87,6 +91,8 @@ struct Outcome {
     counts: Vec<Count>,
     /// One a split.
     t: Vec<f64>,
+    /// One a split.
+    reports: Vec<Report>,
     fit_seconds: f64,
     selection_seconds: f64,
 }
@@ -100,19 +106,20 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let table = args.input.read(&args.data, args.label.as_ref())?;
     let data = dataset(&table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
+    let methods = configure(&args.methods, &args.method, &gmml)?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, args.learn.k)?;
     let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
-    let outcomes = args
-        .methods
+    let outcomes = methods
         .iter()
-        .map(|&method| evaluate(method, &gmml, &data, &runs, &progress))
+        .map(|method| evaluate(method, &data, &runs, &progress))
         .collect::<Result<Vec<_>>>()
         .map_err(|error| match error.downcast::<mahala::Error>() {
             Ok(error) => explain(error, &table.names),
             Err(other) => other,
         })?;
     progress.finish();
+    outcomes.iter().filter_map(Outcome::warning).for_each(|warning| say(&warning));
     if let (Some(svg), Some(path)) = (svg, &args.svg) {
         write_figure(svg, path, &figure(&table.source, &data, &outcomes).to_svg())?;
     }
@@ -167,52 +174,63 @@ fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     Ok(())
 }
 
-fn evaluate(
-    method: Method,
-    gmml: &Gmml,
-    data: &Dataset,
-    runs: &[Run],
-    progress: &Progress,
-) -> Result<Outcome> {
+fn evaluate(method: &Configured, data: &Dataset, runs: &[Run], progress: &Progress) -> Result<Outcome> {
     let results = runs
         .par_iter()
         .map(|run| {
-            let result = evaluate_run(method, gmml, data, run);
+            let result = evaluate_run(method, data, run);
             progress.step();
             result
         })
         .collect::<Result<Vec<_>>>()?;
-    let counts = results.iter().map(|(count, _)| *count).collect();
-    let t = results.into_iter().flat_map(|(_, t)| t).collect();
-    let (fit_seconds, selection_seconds) = measure(method, gmml, &data.subset(&runs[0][0].train))?;
-    Ok(Outcome { method, counts, t, fit_seconds, selection_seconds })
+    let (fit_seconds, selection_seconds) = measure(method, &data.subset(&runs[0][0].train))?;
+    let mut outcome = Outcome {
+        method: method.method,
+        counts: Vec::new(),
+        t: Vec::new(),
+        reports: Vec::new(),
+        fit_seconds,
+        selection_seconds,
+    };
+    for (count, t, reports) in results {
+        outcome.counts.push(count);
+        outcome.t.extend(t);
+        outcome.reports.extend(reports);
+    }
+    Ok(outcome)
 }
 
-fn evaluate_run(method: Method, gmml: &Gmml, data: &Dataset, run: &Run) -> Result<(Count, Vec<f64>)> {
-    let (mut count, mut ts) = (Count::default(), Vec::new());
+fn evaluate_run(method: &Configured, data: &Dataset, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
+    let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
     for split in run {
         let (train, test) = (data.subset(&split.train), data.subset(&split.test));
-        let learned = method.learn(gmml, &train)?;
+        let (Learned { metric, report }, t) = method.learn(&Training::Labelled(&train), &mut |_| ())?;
         let transformed = |part: &Dataset| -> Result<Dataset> {
-            Ok(Dataset::new(learned.metric.transform(part.rows())?, part.labels().clone())?)
+            Ok(Dataset::new(metric.transform(part.rows())?, part.labels().clone())?)
         };
-        count.wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, gmml.k)?;
+        count.wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, method.gmml.k)?;
         count.tested += test.len();
-        ts.extend(learned.t);
+        ts.extend(t);
+        reports.push(report);
     }
-    Ok((count, ts))
+    Ok((count, ts, reports))
 }
 
-/// The time of one fit with every choice made, and of making the choices: the least of three.
-fn measure(method: Method, gmml: &Gmml, train: &Dataset) -> Result<(f64, f64)> {
+/// The time of one fit with every choice made, and of making the choices: the least of three, or of those
+/// that a second has room for.
+fn measure(method: &Configured, train: &Dataset) -> Result<(f64, f64)> {
+    let training = Training::Labelled(train);
     let start = Instant::now();
-    let learned = method.learn(gmml, train)?;
+    let (_, t) = method.learn(&training, &mut |_| ())?;
     let whole = start.elapsed().as_secs_f64();
-    let fixed = Method::fixed(gmml, &learned);
-    let mut fit = f64::INFINITY;
+    let fixed = method.with_t(t)?;
+    let mut fit = if t.is_some() { f64::INFINITY } else { whole };
     for _ in 0..3 {
+        if fit.is_finite() && start.elapsed().as_secs_f64() > 1.0 {
+            break;
+        }
         let start = Instant::now();
-        method.learn(&fixed, train)?;
+        fixed.learn(&training, &mut |_| ())?;
         fit = fit.min(start.elapsed().as_secs_f64());
     }
     Ok((fit, (whole - fit).max(0.0)))
@@ -230,6 +248,8 @@ fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -
                 "method": outcome.method.name(), "error_mean": error_mean, "error_std": error_std,
                 "t_mean": t_mean, "fit_seconds": outcome.fit_seconds,
                 "selection_seconds": outcome.selection_seconds, "errors": errors, "t": outcome.t, "wrong": wrong, "tested": tested,
+                "iterations_mean": outcome.iterations(), "objective_mean": outcome.objective(),
+                "fits": outcome.reports.len(), "converged": outcome.converged(),
             })
         })
         .collect();
@@ -258,12 +278,14 @@ fn to_text(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -
 }
 
 fn table_of(outcomes: &[Outcome]) -> String {
+    // What iterates says how long and how far; where nothing does, two columns would be empty.
+    let iterating = outcomes.iter().any(|outcome| outcome.iterations() > 0.0);
     let rows: Vec<Vec<String>> = outcomes
         .iter()
         .map(|outcome| {
             let (mean, std) = mean_and_std(&outcome.errors());
             let selecting = outcome.selection_seconds > 0.0 && !outcome.t.is_empty();
-            vec![
+            let mut row = vec![
                 outcome.method.name().to_owned(),
                 match outcome.counts[..] {
                     [Count { wrong, tested }] => format!("{wrong}/{tested} = {mean:.2}"),
@@ -276,10 +298,17 @@ fn table_of(outcomes: &[Outcome]) -> String {
                 },
                 table::seconds(outcome.fit_seconds),
                 if selecting { table::seconds(outcome.selection_seconds) } else { "–".into() },
-            ]
+            ];
+            if iterating {
+                let iterations = outcome.iterations();
+                row.push(if iterations > 0.0 { format!("{iterations:.0}") } else { "–".into() });
+                row.push(outcome.objective().map_or("–".into(), table::rounded));
+            }
+            row
         })
         .collect();
-    table::render(&["method", "error %", "mean t", "one fit", "choosing t"], &rows)
+    let header = ["method", "error %", "mean t", "one fit", "choosing t", "iterations", "objective"];
+    table::render(if iterating { &header } else { &header[..5] }, &rows)
 }
 
 fn mean_and_std(values: &[f64]) -> (f64, f64) {
@@ -297,8 +326,10 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     };
     let runs: Vec<Run> = (0..runs).map(draw).collect::<Result<_>>()?;
     let progress = Progress::bar("comparing", 2 * runs.len());
-    let compare = |&method: &Method| evaluate(method, gmml, data, &runs, &progress);
-    let outcomes = [Method::Euclidean, Method::Gmml].iter().map(compare).collect::<Result<Vec<_>>>()?;
+    let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
+    let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
+    let compare = |method: &Configured| evaluate(method, data, &runs, &progress);
+    let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))
 }
 
@@ -306,6 +337,30 @@ impl Outcome {
     /// In percent, one a run.
     fn errors(&self) -> Vec<f64> {
         self.counts.iter().map(|count| 100.0 * count.wrong as f64 / count.tested as f64).collect()
+    }
+
+    /// The mean over all fits.
+    fn iterations(&self) -> f64 {
+        self.reports.iter().map(|report| report.iterations as f64).sum::<f64>() / self.reports.len() as f64
+    }
+
+    /// The mean over all fits, if every one has an objective.
+    fn objective(&self) -> Option<f64> {
+        let objectives: Option<Vec<f64>> = self.reports.iter().map(|report| report.objective).collect();
+        objectives.filter(|list| !list.is_empty()).map(|list| mean_and_std(&list).0)
+    }
+
+    /// How many fits went to their end.
+    fn converged(&self) -> usize {
+        self.reports.iter().filter(|report| report.outcome.is_final()).count()
+    }
+
+    /// What to say of fits that did not.
+    fn warning(&self) -> Option<String> {
+        let open = self.reports.len() - self.converged();
+        let last = self.reports.iter().map(|report| report.outcome).find(|outcome| !outcome.is_final())?;
+        let (name, fits) = (self.method.name(), self.reports.len());
+        Some(format!("warning: {name}: {open} of {fits} fits {last}"))
     }
 
     /// Over all runs.

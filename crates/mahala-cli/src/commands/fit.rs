@@ -1,15 +1,18 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
 use crate::args::{InputArgs, LearnArgs, PriorArg, dataset, explain, rows};
+use crate::commands::fit_method::fit_method;
 use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
+use crate::methods::{Method, MethodArgs};
 use crate::pairs_file::{read_pairs, select_aligned};
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{
-    Criterion, Gmml, Model, PairRule, Selection, best_threshold, squared_pair_distances, threshold_for_labels,
+    Criterion, Dataset, Gmml, Model, PairRule, Pairs, Rows, Selection, best_threshold,
+    squared_pair_distances, threshold_for_labels,
 };
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -20,6 +23,7 @@ use std::str::FromStr;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
+  mahala fit wine.csv --label class --method itml --standardize -o wine.safetensors
   mahala fit emb.npy --label -1 --shrinkage 0.1 -o emb.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
@@ -34,6 +38,9 @@ pub(crate) struct Fit {
     /// Where to write the model
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// How to learn
+    #[arg(long, value_enum, default_value_t = Method::Gmml)]
+    pub method: Method,
     /// Pairs to learn from: all, the paper's random sample, or a file that marks pairs of rows
     #[arg(long, default_value = "all", value_name = "all|sampled|FILE")]
     pub pairs: PairsArg,
@@ -48,6 +55,8 @@ pub(crate) struct Fit {
     pub json: bool,
     #[command(flatten)]
     pub learn: LearnArgs,
+    #[command(flatten)]
+    pub steering: MethodArgs,
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -85,6 +94,10 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     let mut output = create_output(&args.output, &inputs(args))?;
     let data = args.input.read(&args.data, args.label.as_ref())?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
+    if args.method != Method::Gmml || !args.steering.set.is_empty() || args.steering.max_iterations.is_some()
+    {
+        return fit_method(args, &gmml, &data, output);
+    }
     let (fit, model) = match &args.pairs {
         PairsArg::File(path) => fit_pairs(args, &gmml, &data, path)?,
         _ if args.label.is_none() && data.labels.is_none() => {
@@ -119,13 +132,38 @@ fn fit_labels(args: &Fit, gmml: &Gmml, table: &Table) -> Result<(mahala::Fit, Mo
     let fit = gmml.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
     progress.finish();
     let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let keep = args.keep_rows.unwrap_or(data.len() * fit.metric.rank() * 8 <= 100_000_000);
-    let references = keep.then_some((data.rows(), data.labels()));
+    let references = keeps_rows(args, data.len(), fit.metric.rank()).then_some((data.rows(), data.labels()));
     let model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
     Ok((fit, model))
 }
 
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mahala::Fit, Model)> {
+    let Given { first, second, pairs } = given_pairs(args, table, path)?;
+    let fit = gmml.fit_two_tables(&first, &second, &pairs).map_err(|error| explain(error, &table.names))?;
+    let squared = squared_pair_distances(&fit.metric, &first, &second, &pairs)?;
+    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    let threshold = best_threshold(&distances, &pairs);
+    let data = labelled_rows(args, table)?;
+    let references = data.as_ref().map(|data| (data.rows(), data.labels()));
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    model.params["pairs"] = json!("given");
+    Ok((fit, model))
+}
+
+/// Whether the training rows are kept: as asked, or up to 100 MB.
+pub(super) fn keeps_rows(args: &Fit, rows: usize, rank: usize) -> bool {
+    args.keep_rows.unwrap_or(rows * rank * 8 <= 100_000_000)
+}
+
+/// Pairs, and the tables of their first and second rows.
+pub(super) struct Given {
+    pub first: Rows,
+    pub second: Rows,
+    pub pairs: Pairs,
+}
+
+/// Reads the pairs of a file.
+pub(super) fn given_pairs(args: &Fit, table: &Table, path: &Path) -> Result<Given> {
     let second_table = match &args.second {
         Some(second) => {
             let second = args.input.read(second, args.label.as_ref())?;
@@ -140,19 +178,13 @@ fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mah
             path.display()
         );
     }
-    let pairs = read_pairs(path, table, second_table, true)?;
-    let (first, second) = (rows(table)?, rows(second_table)?);
-    let fit =
-        gmml.fit_two_tables(&first, &second, &pairs.pairs).map_err(|error| explain(error, &table.names))?;
-    let squared = squared_pair_distances(&fit.metric, &first, &second, &pairs.pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    let threshold = best_threshold(&distances, &pairs.pairs);
-    let keep = args.keep_rows.unwrap_or(true);
-    let data = if table.labels.is_some() { Some(dataset(table)?) } else { None };
-    let references = data.as_ref().filter(|_| keep).map(|data| (data.rows(), data.labels()));
-    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
-    model.params["pairs"] = json!("given");
-    Ok((fit, model))
+    let pairs = read_pairs(path, table, second_table, true)?.pairs;
+    Ok(Given { first: rows(table)?, second: rows(second_table)?, pairs })
+}
+
+/// The rows to keep in a model learned from pairs: those that have labels.
+pub(super) fn labelled_rows(args: &Fit, table: &Table) -> Result<Option<Dataset>> {
+    if table.labels.is_some() && args.keep_rows.unwrap_or(true) { dataset(table).map(Some) } else { Ok(None) }
 }
 
 fn report(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) {
@@ -215,14 +247,17 @@ fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<Stri
             ));
         }
     }
-    if data.labels.is_some() && model.references.is_none() {
-        let note = "the training rows are not kept in the model; `predict` will want them with --train";
-        notes.push(note.to_owned());
-    }
+    notes.extend(rows_not_kept(data, model));
     notes
 }
 
-fn is_stdout(args: &Fit) -> bool {
+/// Said where `predict` will need the training rows again.
+pub(super) fn rows_not_kept(data: &Table, model: &Model) -> Option<String> {
+    let note = "the training rows are not kept in the model; `predict` will want them with --train";
+    (data.labels.is_some() && model.references.is_none()).then(|| note.to_owned())
+}
+
+pub(super) fn is_stdout(args: &Fit) -> bool {
     args.output.as_os_str() == "-"
 }
 

@@ -39,15 +39,8 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
 }
 
 fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> Result<String> {
-    let mut lines = vec![
-        ("file", args.model.display().to_string()),
-        ("maps", maps(model)),
-        ("t", model.params["t_used"].as_f64().map_or("?".into(), table::exact)),
-        ("pairs", pairs(model)),
-        ("regularisation", regularisation(&model.params)),
-        ("standardised", if model.metric.scale().is_some() { "yes" } else { "no" }.into()),
-        ("condition", conditions(&model.diagnostics)),
-    ];
+    let mut lines = vec![("file", args.model.display().to_string()), ("maps", maps(model))];
+    lines.extend(if model.diagnostics["outcome"].is_string() { iterated(model) } else { closed_form(model) });
     if let Some(reason) = model.diagnostics["ridge_reason"].as_str() {
         lines.push(("ridge", reason.to_owned()));
     }
@@ -65,6 +58,45 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     text.push_str(&spectrum(model));
     text.push_str(&weights(model)?);
     Ok(text)
+}
+
+/// What there is to say of GMML.
+fn closed_form(model: &Model) -> Vec<(&'static str, String)> {
+    vec![
+        ("t", model.params["t_used"].as_f64().map_or("?".into(), table::exact)),
+        ("pairs", pairs(model)),
+        ("regularisation", regularisation(&model.params)),
+        standardised(model),
+        ("condition", conditions(&model.diagnostics)),
+    ]
+}
+
+/// What there is to say of the other methods.
+fn iterated(model: &Model) -> Vec<(&'static str, String)> {
+    let mut lines = vec![("method", show(&model.params["method"]))];
+    let fields = model.params.as_object().into_iter().flatten();
+    let own: Vec<String> = fields
+        .filter(|(key, _)| !["method", "standardize", "pairs"].contains(&&***key))
+        .map(|(key, value)| format!("{key} {}", show(value)))
+        .collect();
+    if !own.is_empty() {
+        lines.push(("parameters", own.join(", ")));
+    }
+    lines.push(standardised(model));
+    let iterations = model.diagnostics["iterations"].as_u64().unwrap_or(0);
+    if iterations > 0 {
+        lines.push(("iterations", table::grouped(iterations)));
+    }
+    if let Some(objective) = model.diagnostics["objective"].as_f64() {
+        lines.push(("objective", table::rounded(objective)));
+    }
+    lines.push(("outcome", show(&model.diagnostics["outcome"])));
+    lines
+}
+
+fn standardised(model: &Model) -> (&'static str, String) {
+    let yes = model.params["standardize"].as_bool().unwrap_or(model.metric.scale().is_some());
+    ("standardised", if yes { "yes" } else { "no" }.into())
 }
 
 fn maps(model: &Model) -> String {

@@ -1,16 +1,23 @@
 //! No learning: the plain distance.
 
-use super::{Learned, Learner, Observer, Outcome, Report, Training};
+use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
 use crate::error::Result;
 use crate::metric::Metric;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The Euclidean metric, `A = I`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Euclidean;
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Euclidean {}
 
 impl Learner for Euclidean {
     fn name(&self) -> &'static str {
         "euclidean"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
     }
 
     fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {

@@ -4,9 +4,33 @@
 //! iterate, tell an [`Observer`] how far they are, and return the best metric they have when they stop,
 //! with the [`Outcome`] that says why.
 
+mod constraints;
+mod covariance;
 mod euclidean;
+mod flatgeo;
+mod impostors;
+mod itml;
+mod labelled;
+mod lbfgs;
+mod lmnn;
+mod mcml;
+mod mmc;
+mod mmc_diagonal;
+mod named;
+mod nca;
+mod softmax;
+mod start;
 
+pub use covariance::Covariance;
 pub use euclidean::Euclidean;
+pub use flatgeo::FlatGeo;
+pub use itml::{GammaChoice, Itml};
+pub use lmnn::{Hinge, Lmnn};
+pub use mcml::Mcml;
+pub use mmc::Mmc;
+pub use named::{NAMES, named};
+pub use nca::Nca;
+pub use start::Start;
 
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
@@ -14,6 +38,9 @@ use crate::gmml::Gmml;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
 use crate::random::Random;
+use crate::standardize::ColumnStatistics;
+use serde::Serialize;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// A method that learns a metric.
@@ -23,16 +50,19 @@ use std::borrow::Cow;
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2], 1)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
-/// let methods: [&dyn Learner; 2] = [&Euclidean, &Gmml { k: 1, ..Gmml::default() }];
+/// let methods: [&dyn Learner; 2] = [&Euclidean::default(), &Gmml { k: 1, ..Gmml::default() }];
 /// for method in methods {
 ///     let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
 ///     assert_eq!(learned.metric.rank(), 1);
 /// }
 /// # Ok::<(), mahala::Error>(())
 /// ```
-pub trait Learner: Sync {
+pub trait Learner: Send + Sync {
     /// The name by which command and Python know it.
     fn name(&self) -> &'static str;
+
+    /// The parameters by name, for the model file.
+    fn parameters(&self) -> Value;
 
     /// Learns a metric; `observer` is told of every iteration and may end the work.
     ///
@@ -175,9 +205,41 @@ impl<'a> Training<'a> {
     }
 }
 
+/// Learns on columns divided by their standard deviations; the metric remembers it.
+///
+/// # Errors
+/// As [`Learner::learn`].
+pub fn learn_standardized(
+    method: &dyn Learner,
+    training: &Training<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Learned> {
+    if training.rows().is_empty() {
+        return Err(Error::Empty { what: "the table of rows" });
+    }
+    let scale = ColumnStatistics::of(training.rows()).scale;
+    let rows = training.rows().divided_by(&scale)?;
+    let learned = match training {
+        Training::Labelled(data) => {
+            method.learn(&Training::Labelled(&Dataset::new(rows, data.labels().clone())?), observer)
+        }
+        Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), observer),
+    }?;
+    Ok(Learned { metric: learned.metric.of_divided_rows(&scale)?, ..learned })
+}
+
+/// The fields of a parameter struct by name.
+fn fields<T: Serialize>(parameters: &T) -> Value {
+    serde_json::to_value(parameters).unwrap_or_default()
+}
+
 impl Learner for Gmml {
     fn name(&self) -> &'static str {
         "gmml"
+    }
+
+    fn parameters(&self) -> Value {
+        self.to_json()
     }
 
     /// A closed form: what is observed is the choice of t, whose early end is [`Error::Cancelled`].

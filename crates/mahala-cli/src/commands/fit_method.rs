@@ -1,0 +1,147 @@
+//! `mahala fit --method`: any method but GMML.
+
+use crate::args::{PriorArg, dataset, explain};
+use crate::commands::fit::{
+    Fit, Given, PairsArg, given_pairs, is_stdout, keeps_rows, labelled_rows, rows_not_kept,
+};
+use crate::commands::print;
+use crate::input::Table;
+use crate::methods::{Configured, Method, configure};
+use crate::output::AtomicFile;
+use crate::progress::Progress;
+use crate::{say, table};
+use anyhow::{Context as _, Result, bail};
+use mahala::learners::{Learned, Report, Step, Training};
+use mahala::{
+    Gmml, Model, Pair, Pairs, Rows, TChoice, best_threshold, squared_pair_distances, threshold_for_labels,
+};
+use serde_json::json;
+use std::io::Write as _;
+
+/// Learns, writes, reports.
+pub(super) fn fit_method(args: &Fit, gmml: &Gmml, data: &Table, mut output: AtomicFile) -> Result<()> {
+    check_options(args)?;
+    let method = configure(&[args.method], &args.steering, gmml)?.pop().context("no method")?;
+    let (model, report) = match &args.pairs {
+        PairsArg::File(path) => from_pairs(args, &method, data, given_pairs(args, data, path)?)?,
+        _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
+        _ => from_labels(args, &method, data)?,
+    };
+    output.write_all(&model.to_bytes())?;
+    output.commit()?;
+    if !report.outcome.is_final() {
+        say(&format!("warning: {}: {}", args.method.name(), report.outcome));
+    }
+    if args.json {
+        let summary = json!({
+            "model": args.output.display().to_string(), "n": data.n, "d": data.names.len(),
+            "rank": model.metric.rank(), "threshold": model.threshold,
+            "params": model.params, "diagnostics": model.diagnostics,
+        });
+        return print(&format!("{summary:#}\n"));
+    }
+    tell(args, data, &model, &report);
+    Ok(())
+}
+
+fn from_labels(args: &Fit, method: &Configured, table: &Table) -> Result<(Model, Report)> {
+    if args.label.is_none() && table.labels.is_none() {
+        bail!(
+            "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
+        );
+    }
+    let data = dataset(table)?;
+    let learned = learn(method, &Training::Labelled(&data), table)?;
+    // Without two classes there is nothing to tell apart.
+    let threshold = threshold_for_labels(&learned.metric, &data, method.gmml.seed).ok();
+    let keep = keeps_rows(args, data.len(), learned.metric.rank());
+    let references = keep.then_some((data.rows(), data.labels()));
+    let report = learned.report.clone();
+    let standardize = method.gmml.standardize;
+    let model =
+        learned.into_model(method.learner()?, standardize, table.names.clone(), references, threshold)?;
+    Ok((model, report))
+}
+
+fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
+    let (rows, pairs) = one_table(given, args.second.is_some())?;
+    let learned = learn(method, &Training::Paired(&rows, &pairs), table)?;
+    let squared = squared_pair_distances(&learned.metric, &rows, &rows, &pairs)?;
+    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    let threshold = best_threshold(&distances, &pairs);
+    let data = labelled_rows(args, table)?;
+    let references = data.as_ref().map(|data| (data.rows(), data.labels()));
+    let report = learned.report.clone();
+    let standardize = method.gmml.standardize;
+    let mut model = learned.into_model(
+        method.learner()?,
+        standardize,
+        table.names.clone(),
+        references,
+        Some(threshold),
+    )?;
+    model.params["pairs"] = json!("given");
+    Ok((model, report))
+}
+
+fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<Learned> {
+    let name = method.method.name();
+    let progress = Progress::spinner(name);
+    let show = &mut |step: Step| {
+        let objective =
+            step.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
+        progress.tell(format!("{name}: iteration {}{objective}", step.iteration));
+    };
+    let (learned, _) = method.learn(training, show).map_err(|error| explain(error, &table.names))?;
+    progress.finish();
+    Ok(learned)
+}
+
+/// Two tables as one, the second below the first.
+fn one_table(given: Given, two: bool) -> Result<(Rows, Pairs)> {
+    let Given { first, second, pairs } = given;
+    if !two {
+        return Ok((first, pairs));
+    }
+    let (n, columns) = (first.len(), first.columns());
+    let moved = |pair: &Pair| Pair { second: n + pair.second, ..*pair };
+    let rows = Rows::new([first.values(), second.values()].concat(), columns)?;
+    let all = rows.len();
+    Ok((rows, Pairs::new(pairs.as_slice().iter().map(moved).collect(), all, all)?))
+}
+
+/// Options of GMML, and pairs for a method that needs labels.
+fn check_options(args: &Fit) -> Result<()> {
+    let (learn, name) = (&args.learn, args.method.name());
+    let given = [
+        ("--t", learn.t != TChoice::CrossValidated),
+        ("--lambda", learn.lambda.is_some()),
+        ("--shrinkage", learn.shrinkage.is_some()),
+        ("--prior", !matches!(learn.prior, PriorArg::Identity)),
+    ];
+    if let Some((option, _)) = given.iter().find(|(_, given)| *given && args.method != Method::Gmml) {
+        bail!("{option} has no effect on {name}\nhint: its own parameters are set with --set KEY=VALUE");
+    }
+    if matches!(args.pairs, PairsArg::File(_)) && !args.method.learns_from_pairs() {
+        bail!(
+            "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN"
+        );
+    }
+    Ok(())
+}
+
+fn tell(args: &Fit, data: &Table, model: &Model, report: &Report) {
+    let (rows, columns) =
+        (table::count(data.n as u64, "row"), table::count(data.names.len() as u64, "column"));
+    say(&format!("learned by {} from {rows} x {columns}", args.method.name()));
+    if report.iterations > 0 {
+        let objective =
+            report.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
+        let iterations = table::count(report.iterations as u64, "iteration");
+        say(&format!("{iterations}{objective}: {}", report.outcome));
+    }
+    rows_not_kept(data, model).iter().for_each(|note| say(&format!("note: {note}")));
+    if !is_stdout(args) {
+        say(&format!("wrote {}", args.output.display()));
+    }
+}

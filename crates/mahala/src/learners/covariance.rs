@@ -1,0 +1,113 @@
+//! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
+
+use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::gram::{BLOCK, add_gram};
+use crate::linalg::{eigen, parallelism};
+use crate::memory::Spare;
+use crate::metric::Metric;
+use crate::standardize::ColumnStatistics;
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The inverse covariance of the rows.
+///
+/// # Formula
+/// ```text
+/// A = Σ⁺,     Σ = 1/(n−1) Σ_i (x_i − m)(x_i − m)ᵀ
+/// ```
+///
+/// If `Σ` is singular, `Σ⁺` is its pseudo-inverse, taken with every column in units of its standard
+/// deviation: directions in which no row differs weigh nothing. Between rows that were learned from, all
+/// pseudo-inverses measure the same distance.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Covariance {}
+
+impl Learner for Covariance {
+    fn name(&self) -> &'static str {
+        "covariance"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+        let rows = training.rows();
+        if rows.len() < 2 {
+            return Err(Error::TooFewRows { what: "the covariance", needed: 2, seen: rows.len() });
+        }
+        let statistics = ColumnStatistics::of(rows);
+        let (n, d) = (rows.len(), rows.columns());
+        let correlation =
+            eigen(scatter(rows, &statistics).as_ref(), "the covariance", &mut Spare::default())?;
+        let least = (n.max(d)) as f64 * f64::EPSILON * correlation.values[d - 1];
+        let kept: Vec<usize> = (0..d).filter(|&j| correlation.values[j] > least.max(0.0)).collect();
+        if kept.is_empty() {
+            return Err(Error::AllConstant { columns: d });
+        }
+        let weight = |j: usize| ((n - 1) as f64 / correlation.values[j]).sqrt();
+        let components =
+            Mat::from_fn(kept.len(), d, |i, j| weight(kept[i]) * correlation.vectors[(j, kept[i])]);
+        Ok(Learned {
+            metric: Metric::new(components, statistics.mean, Some(statistics.scale))?,
+            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm },
+        })
+    }
+}
+
+/// `Σ_i z_i z_iᵀ` of standardised rows, lower triangle.
+fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
+    let d = rows.columns();
+    let mut sum = Mat::zeros(d, d);
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let length = BLOCK.min(rows.len() - first);
+        let z = |i: usize, j: usize| {
+            rows.row(first + i)[j] / statistics.scale[j] - statistics.mean[j] / statistics.scale[j]
+        };
+        add_gram(sum.as_mut(), Mat::from_fn(length, d, z).as_ref(), parallelism(d));
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::Order;
+
+    fn learn(rows: &Rows) -> Result<Metric> {
+        let pairs = crate::Pairs::new(Vec::new(), rows.len(), rows.len())?;
+        Ok(Covariance::default().learn(&Training::Paired(rows, &pairs), &mut |_| Order::GoOn)?.metric)
+    }
+
+    #[test]
+    fn the_inverse_of_a_covariance_known_by_hand_comes_out() {
+        // Σ = [[10, 8], [8, 8]] / 3 by hand.
+        let rows = Rows::new(vec![-2.0, -2.0, -1.0, 0.0, 1.0, 0.0, 2.0, 2.0], 2).unwrap();
+        let a = learn(&rows).unwrap().matrix().unwrap();
+        let (p, q, r) = (10.0 / 3.0, 8.0 / 3.0, 8.0 / 3.0);
+        let det = p * r - q * q;
+        for (seen, expected) in
+            [(a[(0, 0)], r / det), (a[(0, 1)], -q / det), (a[(1, 1)], p / det), (a[(1, 0)], -q / det)]
+        {
+            assert!((seen - expected).abs() < 1e-13, "{seen} {expected}");
+        }
+    }
+
+    #[test]
+    fn a_singular_covariance_measures_what_its_regular_part_does() {
+        let values = [0.3, 1.0, 2.0, -0.5, 0.7, 1.9, 4.0, 0.1];
+        let plain = Rows::new(values.to_vec(), 2).unwrap();
+        // A third column that is the sum of the others, and a fourth that is constant.
+        let singular: Vec<f64> = values.chunks(2).flat_map(|x| [x[0], x[1], x[0] + x[1], 7.0]).collect();
+        let singular = Rows::new(singular, 4).unwrap();
+        let (a, b) = (learn(&plain).unwrap(), learn(&singular).unwrap());
+        assert_eq!(b.rank(), 2);
+        let seen = b.squared_distance(singular.row(0), singular.row(3)).unwrap();
+        let expected = a.squared_distance(plain.row(0), plain.row(3)).unwrap();
+        assert!((seen / expected - 1.0).abs() < 1e-12);
+    }
+}

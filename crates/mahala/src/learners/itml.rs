@@ -1,0 +1,424 @@
+//! ITML: information-theoretic metric learning (Davis, Kulis, Jain, Sra, Dhillon, ICML 2007).
+//!
+//! # Formula
+//! ```text
+//! min D_ld(A, I) + γ Σ_ij w_ij D_ld(ξ_ij, ξ⁰_ij)     with  d_A(x_i, x_j) ≤ ξ_ij  for similar pairs
+//!                                                          d_A(x_i, x_j) ≥ ξ_ij  for dissimilar pairs
+//! D_ld(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − d
+//! ```
+//! `ξ⁰` is a small distance l for similar pairs and a large one u for dissimilar pairs. Solved by Bregman
+//! projections onto one constraint after the other, each in `O(d²)`; with δ = +1 for a similar pair and −1
+//! for a dissimilar one, and `p = d_A(x_i, x_j)`,
+//! ```text
+//! α = min(λ, γ/(γ+1) · δ(1/p − 1/ξ)),   λ ← λ − α,   1/ξ ← 1/ξ + δα/γ,   A ← A + δα/(1 − δαp) · (Ax)(Ax)ᵀ
+//! ```
+//! At the end `A⁻¹ = I + Σ δλxxᵀ`, `1/ξ = 1/ξ⁰ − δλ/γ`, `λ ≥ 0`, and `λ > 0` only where `d_A = ξ`.
+
+use super::constraints::{Bounds, Constraints, metric_of};
+use super::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, fields};
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::folds::Folds;
+use crate::metric::Metric;
+use crate::pairs::Pairs;
+use crate::random::Random;
+use crate::select::wrong_votes;
+use crate::verify::{area_under_curve, squared_pair_distances};
+use faer::MatRef;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Parameters of ITML. An iteration is a projection; the objective is that of the formula.
+///
+/// ```
+/// use mahala::learners::{Itml, Learner, Order, Training};
+/// use mahala::{Dataset, Labels, Rows};
+/// // The classes differ in the second column only; the first is noise.
+/// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
+/// let learned = Itml::default().learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
+/// let a = learned.metric.matrix()?;
+/// assert!(a[(1, 1)] > 5.0 * a[(0, 0)]);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Itml {
+    /// What a violated constraint costs: small, and A stays near I; large, and constraints are hard.
+    pub gamma: GammaChoice,
+    /// Stop after this many projections.
+    pub max_projections: usize,
+    /// Stop when a sweep over all pairs changes the dual by less, `‖λ−λ'‖₁ / (‖λ‖₂ + ‖λ'‖₂)`.
+    pub tolerance: f64,
+    /// Neighbours that vote when γ is chosen.
+    pub k: usize,
+    /// Decides the pairs, the bounds, and the folds when γ is chosen.
+    pub seed: u64,
+}
+
+/// How γ is found.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
+pub enum GammaChoice {
+    /// Given.
+    Fixed(f64),
+    /// The one of `10⁻⁴ … 10⁴` with the fewest errors of k nearest neighbours in two folds (for pairs
+    /// without labels: the best ranking of held-out pairs).
+    CrossValidated,
+}
+
+impl TryFrom<Value> for GammaChoice {
+    type Error = String;
+
+    fn try_from(value: Value) -> std::result::Result<Self, String> {
+        match &value {
+            Value::String(text) if text == "auto" => Ok(Self::CrossValidated),
+            _ => match value.as_f64() {
+                Some(gamma) => Ok(Self::Fixed(gamma)),
+                None => Err(format!("gamma is {value}; it must be 'auto' or a number above 0")),
+            },
+        }
+    }
+}
+
+impl From<GammaChoice> for Value {
+    fn from(choice: GammaChoice) -> Self {
+        match choice {
+            GammaChoice::Fixed(gamma) => gamma.into(),
+            GammaChoice::CrossValidated => "auto".into(),
+        }
+    }
+}
+
+impl Default for Itml {
+    fn default() -> Self {
+        Self { gamma: GammaChoice::Fixed(1.0), max_projections: 100_000, tolerance: 0.01, k: 5, seed: 0 }
+    }
+}
+
+impl Learner for Itml {
+    fn name(&self) -> &'static str {
+        "itml"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        self.check()?;
+        let gamma = match self.gamma {
+            GammaChoice::Fixed(gamma) => Ok(gamma),
+            GammaChoice::CrossValidated => self.chosen_gamma(training, observer)?,
+        };
+        match gamma {
+            Ok(gamma) => self.learn_with(gamma, training, observer),
+            Err(outcome) => {
+                let report = Report { iterations: 0, objective: None, outcome };
+                Ok(Learned { metric: Metric::euclidean(training.rows().columns()), report })
+            }
+        }
+    }
+}
+
+impl Itml {
+    fn check(&self) -> Result<()> {
+        let refuse = |name, value: String, allowed| Err(Error::Parameter { name, value, allowed });
+        match self.gamma {
+            GammaChoice::Fixed(gamma) if !(gamma > 0.0 && gamma.is_finite()) => {
+                refuse("gamma", gamma.to_string(), "above 0 and finite")
+            }
+            _ if self.max_projections == 0 => refuse("max_projections", "0".into(), "at least 1"),
+            _ if self.k == 0 => refuse("k", "0".into(), "at least 1"),
+            _ if !(self.tolerance >= 0.0 && self.tolerance.is_finite()) => {
+                refuse("tolerance", self.tolerance.to_string(), "finite and at least 0")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn learn_with(
+        &self,
+        gamma: f64,
+        training: &Training<'_>,
+        observer: &mut Observer<'_>,
+    ) -> Result<Learned> {
+        let constraints = Constraints::of(training, self.seed)?;
+        let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;
+        let mut state = Projections::new(&constraints, bounds, gamma);
+        let outcome = state.run(self.max_projections, self.tolerance, observer);
+        let report = Report { iterations: state.done, objective: Some(state.objective()), outcome };
+        Ok(Learned { metric: metric_of(state.a(), training.rows())?, report })
+    }
+
+    /// The best γ, or why the search for it was ended.
+    fn chosen_gamma(
+        &self,
+        training: &Training<'_>,
+        observer: &mut Observer<'_>,
+    ) -> Result<std::result::Result<f64, Outcome>> {
+        let items = match training {
+            Training::Labelled(data) => data.len(),
+            Training::Paired(_, pairs) => pairs.len(),
+        };
+        let folds = Folds::new(items, 2, &mut Random::new(self.seed, 4))?;
+        let (mut best, mut least) = (1.0, f64::INFINITY);
+        for power in -4..=4 {
+            let gamma = 10f64.powi(power);
+            let mut loss = 0.0;
+            for fold in 0..2 {
+                if let Some(outcome) = observer(Step { iteration: 0, objective: None }).outcome() {
+                    return Ok(Err(outcome));
+                }
+                let (train, test) = folds.split(fold);
+                loss += match training {
+                    Training::Labelled(data) => self.held_out_error(gamma, data, &train, &test),
+                    Training::Paired(_, pairs) => {
+                        self.held_out_ranking(gamma, training, pairs, &train, &test)
+                    }
+                }?;
+            }
+            if loss < least {
+                (best, least) = (gamma, loss);
+            }
+        }
+        Ok(Ok(best))
+    }
+
+    fn held_out_error(&self, gamma: f64, data: &Dataset, train: &[usize], test: &[usize]) -> Result<f64> {
+        let (train, test) = (data.subset(train), data.subset(test));
+        let metric = self.learn_with(gamma, &Training::Labelled(&train), &mut |_| Order::GoOn)?.metric;
+        let seen = |part: &Dataset| Dataset::new(metric.transform(part.rows())?, part.labels().clone());
+        let wrong = wrong_votes(&seen(&train)?, &seen(&test)?, self.k.min(train.len()))?;
+        Ok(wrong as f64 / test.len() as f64)
+    }
+
+    fn held_out_ranking(
+        &self,
+        gamma: f64,
+        training: &Training<'_>,
+        pairs: &Pairs,
+        train: &[usize],
+        test: &[usize],
+    ) -> Result<f64> {
+        let rows = training.rows();
+        let (train, test) = (pairs.subset(train), pairs.subset(test));
+        let metric = self.learn_with(gamma, &Training::Paired(rows, &train), &mut |_| Order::GoOn)?.metric;
+        Ok(1.0 - area_under_curve(&squared_pair_distances(&metric, rows, rows, &test)?, &test))
+    }
+}
+
+/// The state of the cyclic projections.
+struct Projections<'a> {
+    constraints: &'a Constraints,
+    bounds: Bounds,
+    gamma: f64,
+    /// `A`, row by row; exactly symmetric.
+    a: Vec<f64>,
+    /// `Ax` of the pair at hand.
+    ax: Vec<f64>,
+    lambda: Vec<f64>,
+    /// `1/ξ`
+    inverse_xi: Vec<f64>,
+    log_det: f64,
+    done: usize,
+}
+
+impl<'a> Projections<'a> {
+    fn new(constraints: &'a Constraints, bounds: Bounds, gamma: f64) -> Self {
+        let (m, d) = (constraints.len(), constraints.columns());
+        let mut a = vec![0.0; d * d];
+        a.iter_mut().step_by(d + 1).for_each(|x| *x = 1.0);
+        let mut state = Self {
+            constraints,
+            bounds,
+            gamma,
+            a,
+            ax: vec![0.0; d],
+            lambda: vec![0.0; m],
+            inverse_xi: Vec::new(),
+            log_det: 0.0,
+            done: 0,
+        };
+        state.inverse_xi = (0..m).map(|i| 1.0 / state.first_bound(i)).collect();
+        state
+    }
+
+    fn a(&self) -> MatRef<'_, f64> {
+        let d = self.constraints.columns();
+        MatRef::from_row_major_slice(&self.a, d, d)
+    }
+
+    /// `ξ⁰`
+    fn first_bound(&self, i: usize) -> f64 {
+        if self.constraints.similar[i] { self.bounds.lower } else { self.bounds.upper }
+    }
+
+    /// Sweeps until λ settles or somebody ends it.
+    fn run(&mut self, limit: usize, tolerance: f64, observer: &mut Observer<'_>) -> Outcome {
+        loop {
+            let before = self.lambda.clone();
+            for i in 0..self.constraints.len() {
+                if self.done >= limit {
+                    return Outcome::IterationLimit;
+                }
+                self.project(i);
+                self.done += 1;
+                let last = i + 1 == self.constraints.len();
+                if last || self.done.is_multiple_of(1000) {
+                    let step = Step { iteration: self.done, objective: last.then(|| self.objective()) };
+                    if let Some(outcome) = observer(step).outcome() {
+                        return outcome;
+                    }
+                }
+            }
+            let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let size = norm(&before) + norm(&self.lambda);
+            let change: f64 = before.iter().zip(&self.lambda).map(|(a, b)| (a - b).abs()).sum();
+            if change <= tolerance * size {
+                return Outcome::Converged;
+            }
+        }
+    }
+
+    /// One Bregman projection.
+    fn project(&mut self, i: usize) {
+        let x = self.constraints.difference(i);
+        let d = x.len();
+        let delta = if self.constraints.similar[i] { 1.0 } else { -1.0 };
+        let gamma = self.gamma * self.constraints.weights[i];
+        // A is symmetric: rows serve as columns, and the sums run along memory.
+        self.ax.fill(0.0);
+        for (row, x) in self.a.chunks_exact(d).zip(x) {
+            self.ax.iter_mut().zip(row).for_each(|(ax, a)| *ax += x * a);
+        }
+        let p: f64 = x.iter().zip(&self.ax).map(|(x, ax)| x * ax).sum();
+        let alpha = self.lambda[i].min(gamma / (gamma + 1.0) * delta * (1.0 / p - self.inverse_xi[i]));
+        let shrunk = 1.0 - delta * alpha * p;
+        let beta = delta * alpha / shrunk;
+        // Rounding may leave a direction without any length; no projection can bring it back.
+        if alpha == 0.0 || p <= 0.0 || !beta.is_finite() {
+            return;
+        }
+        self.lambda[i] -= alpha;
+        self.inverse_xi[i] += delta * alpha / gamma;
+        self.log_det -= shrunk.ln();
+        // By the root of |β|, so that A stays symmetric to the bit.
+        let root = beta.abs().sqrt();
+        self.ax.iter_mut().for_each(|ax| *ax *= root);
+        for (row, &left) in self.a.chunks_exact_mut(d).zip(&self.ax) {
+            let left = left.copysign(left * beta);
+            row.iter_mut().zip(&self.ax).for_each(|(a, right)| *a += left * right);
+        }
+    }
+
+    /// `D_ld(A, I) + γ Σ w D_ld(ξ, ξ⁰)`
+    fn objective(&self) -> f64 {
+        let d = self.constraints.columns();
+        let trace: f64 = self.a.iter().step_by(d + 1).sum();
+        let slack = |i: usize| {
+            let ratio = 1.0 / (self.inverse_xi[i] * self.first_bound(i));
+            self.constraints.weights[i] * (ratio - ratio.ln() - 1.0)
+        };
+        let slacks: f64 = (0..self.lambda.len()).map(slack).sum();
+        trace - self.log_det - d as f64 + self.gamma * slacks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::Order;
+    use crate::pairs::Pair;
+    use crate::{Rows, Spd};
+    use faer::Mat;
+
+    fn example() -> (Rows, Pairs) {
+        let (n, d) = (30, 3);
+        let mut random = Random::new(9, 0);
+        let rows =
+            Rows::new((0..n * d).map(|i| random.uniform() * [1.0, 3.0, 0.4][i % d]).collect(), d).unwrap();
+        let pair = |i: usize| Pair {
+            first: random.below(n),
+            second: random.below(n),
+            similar: i.is_multiple_of(3),
+            weight: 1.0 + (i % 2) as f64,
+        };
+        (rows, Pairs::new((0..60).map(pair).collect(), n, n).unwrap())
+    }
+
+    /// Stationarity in A and ξ, dual and primal feasibility, complementary slackness.
+    #[test]
+    fn the_converged_metric_meets_the_conditions_of_optimality() {
+        let (rows, pairs) = example();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let bounds = Bounds { lower: 1.0, upper: 1.5 };
+        for gamma in [0.01, 1.0, 10.0] {
+            let mut state = Projections::new(&constraints, bounds, gamma);
+            let outcome = state.run(10_000_000, 1e-12, &mut |_| Order::GoOn);
+            assert_eq!(outcome, Outcome::Converged);
+            let inverse = Spd::new(state.a().to_owned()).unwrap().inverse().unwrap();
+            let mut expected = Mat::<f64>::identity(3, 3);
+            let (mut active, mut idle) = (0, 0);
+            for i in 0..constraints.len() {
+                let (x, lambda) = (constraints.difference(i), state.lambda[i]);
+                let delta = if constraints.similar[i] { 1.0 } else { -1.0 };
+                let weight = gamma * constraints.weights[i];
+                for (row, column) in (0..9).map(|at| (at / 3, at % 3)) {
+                    expected[(row, column)] += delta * lambda * x[row] * x[column];
+                }
+                let xi = 1.0 / (1.0 / state.first_bound(i) - delta * lambda / weight);
+                assert!((xi * state.inverse_xi[i] - 1.0).abs() < 1e-9, "stationary in xi");
+                assert!(lambda >= 0.0 && xi > 0.0, "dual feasible");
+                let p: f64 = (0..9).map(|at| x[at / 3] * state.a()[(at / 3, at % 3)] * x[at % 3]).sum();
+                // The dual moves by 1e-12 a sweep at the end; what is left to go is some thousand times that.
+                assert!(delta * (p / xi - 1.0) < 1e-7, "feasible: {p} {xi}");
+                if lambda > 1e-7 {
+                    active += 1;
+                    assert!((p / xi - 1.0).abs() < 1e-7, "slack only without a multiplier: {p} {xi}");
+                } else {
+                    idle += 1;
+                }
+            }
+            assert!(
+                (inverse.as_mat() - &expected).norm_max() < 1e-9 * expected.norm_max(),
+                "stationary in A"
+            );
+            assert!(active > 5 && idle > 5, "both kinds occur: {active} {idle}");
+        }
+    }
+
+    #[test]
+    fn the_objective_kept_along_the_way_is_that_of_the_matrix() {
+        let (rows, pairs) = example();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let mut state = Projections::new(&constraints, Bounds { lower: 0.3, upper: 4.0 }, 1.0);
+        state.run(5000, 0.0, &mut |_| Order::GoOn);
+        let log_det = Spd::new(state.a().to_owned()).unwrap().log_det();
+        assert!((log_det - state.log_det).abs() < 1e-10, "{log_det} {}", state.log_det);
+    }
+
+    #[test]
+    fn gamma_is_a_number_or_auto_in_a_file() {
+        for (text, choice) in [("0.1", GammaChoice::Fixed(0.1)), ("\"auto\"", GammaChoice::CrossValidated)] {
+            assert_eq!(serde_json::from_str::<GammaChoice>(text).unwrap(), choice);
+            assert_eq!(serde_json::to_string(&choice).unwrap(), text);
+        }
+        let error = serde_json::from_str::<Itml>("{\"gamma\": \"big\"}").unwrap_err().to_string();
+        assert!(error.contains("'auto' or a number above 0"), "{error}");
+    }
+
+    #[test]
+    fn gamma_is_chosen_for_labels_and_for_pairs() {
+        let (rows, pairs) = example();
+        let method = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
+        assert!(method.learn(&Training::Paired(&rows, &pairs), &mut |_| Order::GoOn).is_ok());
+        let codes: Vec<i64> = (0..30).map(|i| i64::from(rows.row(i)[2] > 0.2)).collect();
+        let data = Dataset::new(rows, crate::Labels::from_integers(&codes)).unwrap();
+        let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let a = learned.metric.matrix().unwrap();
+        assert!(a[(2, 2)] > a[(0, 0)], "the third column decides: {a:?}");
+        let ended = method.learn(&Training::Labelled(&data), &mut |_| Order::TimeUp).unwrap();
+        assert_eq!(ended.report.outcome, Outcome::TimeLimit);
+    }
+}

@@ -1,0 +1,250 @@
+//! MMC: metric learning for clustering with side information (Xing, Ng, Jordan, Russell, NIPS 2002).
+//!
+//! # Formula
+//! ```text
+//! full:      max_A  log Σ_𝒟 w √d_A(x_i, x_j)     with  Σ_𝒮 w d_A(x_i, x_j) = ⟨W, A⟩ ≤ t,  A ⪰ 0
+//! diagonal:  min_w  Σ_𝒮 d_w(x_i, x_j) − log Σ_𝒟 √d_w(x_i, x_j),     A = diag(w), w ≥ 0
+//! ```
+//! with `W = Σ_𝒮 xxᵀ`, a start at `A = 0.1·I`, and t a hundredth of `⟨W, A⟩` there.
+//!
+//! Full: A is projected onto the half-space and the cone (until the constraint holds to 1 %), then moved
+//! along the gradient made orthogonal to W; the step grows by 1.05 when the objective rose and is halved,
+//! from the last good A, when it did not. The projection is `(A − μW)₊`, with the μ ≥ 0 that meets the
+//! constraint found by secants: the nearest point of the intersection, for which projecting onto the
+//! two sets in turn is a slower way to some point of it. Then A is scaled to `⟨W, A⟩ = t`, at which the
+//! objective of a given direction is largest: what is left of the 1 % would drown small gains.
+//!
+//! `W` gets a ridge of 1e-10 of the variance of all pairs: where similar pairs do not differ at all, the
+//! objective would have no maximum.
+
+use super::constraints::{Constraints, metric_of};
+use super::mmc_diagonal::learn_diagonal;
+use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
+use crate::error::{Error, Result};
+use crate::linalg::{eigen, product, weighted_gram};
+use crate::memory::Spare;
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The ridge of `W`, as a share of the sum over all pairs.
+pub(super) const RIDGE: f64 = 1e-10;
+
+/// Parameters of MMC. An iteration is a cycle of projection and step, or a step of Newton's; the objective is
+/// that of the formula.
+///
+/// ```
+/// use mahala::learners::{Learner, Mmc, Order, Training};
+/// use mahala::{Dataset, Labels, Rows};
+/// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
+/// for diagonal in [false, true] {
+///     let method = Mmc { diagonal, ..Mmc::default() };
+///     let a = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?.metric.matrix()?;
+///     assert!(a[(1, 1)] > 5.0 * a[(0, 0)]);
+/// }
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mmc {
+    /// Learn a diagonal matrix: one weight a column.
+    pub diagonal: bool,
+    /// Stop when a step is shorter than this share of A (full), or lowers the objective by less (diagonal).
+    /// If None: 0.01 and 0.001.
+    pub tolerance: Option<f64>,
+    /// Stop after this many iterations.
+    pub max_iterations: usize,
+    /// Decides the pairs.
+    pub seed: u64,
+}
+
+impl Default for Mmc {
+    fn default() -> Self {
+        Self { diagonal: false, tolerance: None, max_iterations: 100, seed: 0 }
+    }
+}
+
+impl Learner for Mmc {
+    fn name(&self) -> &'static str {
+        "mmc"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        if self.max_iterations == 0 {
+            let allowed = "at least 1";
+            return Err(Error::Parameter { name: "max_iterations", value: "0".into(), allowed });
+        }
+        let tolerance = self.tolerance.unwrap_or(if self.diagonal { 1e-3 } else { 1e-2 });
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            let (value, allowed) = (tolerance.to_string(), "finite and at least 0");
+            return Err(Error::Parameter { name: "tolerance", value, allowed });
+        }
+        let constraints = Constraints::of(training, self.seed)?;
+        let (a, report) = if self.diagonal {
+            learn_diagonal(&Sides::of(&constraints)?, tolerance, self.max_iterations, observer)
+        } else {
+            self.ascend(&Sides::of(&constraints)?, tolerance, observer)?
+        };
+        // The pairs' distances are in a power of two; their logarithm is not.
+        let shift = f64::from(constraints.exponent) * std::f64::consts::LN_2;
+        let objective = report.objective.map(|x| if self.diagonal { x - shift } else { x + shift });
+        Ok(Learned {
+            metric: metric_of(a.as_ref(), training.rows())?,
+            report: Report { objective, ..report },
+        })
+    }
+}
+
+/// The similar pairs, summed, and the dissimilar ones.
+pub(super) struct Sides {
+    /// `W = Σ_𝒮 w xxᵀ`
+    pub(super) similar: Mat<f64>,
+    /// The differences of dissimilar pairs, one a row.
+    pub(super) x: Mat<f64>,
+    pub(super) weights: Vec<f64>,
+}
+
+impl Sides {
+    fn of(constraints: &Constraints) -> Result<Self> {
+        let ((s, ws), (x, weights)) = (constraints.of_kind(true), constraints.of_kind(false));
+        let reason = || format!("none of the {} pairs whose rows differ is marked so", constraints.len());
+        if ws.is_empty() {
+            return Err(Error::NoSimilarPair { reason: reason() });
+        }
+        if weights.is_empty() {
+            return Err(Error::NoDissimilarPair { reason: reason() });
+        }
+        let mut similar = weighted_gram(s.transpose(), &ws);
+        let dissimilar = |j: usize| x.col(j).iter().zip(&weights).map(|(x, w)| w * x * x).sum::<f64>();
+        for j in 0..similar.ncols() {
+            similar[(j, j)] += RIDGE * (similar[(j, j)] + dissimilar(j));
+        }
+        Ok(Self { similar, x, weights })
+    }
+
+    /// `√d_A` of every dissimilar pair.
+    fn distances(&self, a: &Mat<f64>) -> Vec<f64> {
+        let xa = product(self.x.as_ref(), a.as_ref());
+        let mut squared = vec![0.0; self.x.nrows()];
+        for j in 0..self.x.ncols() {
+            let cells = xa.col(j).iter().zip(self.x.col(j).iter());
+            squared.iter_mut().zip(cells).for_each(|(sum, (p, x))| *sum += p * x);
+        }
+        squared.into_iter().map(|x: f64| x.max(0.0).sqrt()).collect()
+    }
+
+    /// `Σ_𝒟 w √d_A`
+    fn sum(&self, distances: &[f64]) -> f64 {
+        self.weights.iter().zip(distances).map(|(w, x)| w * x).sum()
+    }
+
+    /// The gradient of the objective made orthogonal to `W`, of length 1; None if nothing of it is left.
+    fn direction(&self, distances: &[f64]) -> Option<Mat<f64>> {
+        let least = 1e-6 * self.sum(distances) / self.weights.iter().sum::<f64>();
+        let weights: Vec<f64> =
+            self.weights.iter().zip(distances).map(|(w, x)| w / (2.0 * x.max(least))).collect();
+        let gradient = weighted_gram(self.x.transpose(), &weights);
+        let share = inner(&gradient, &self.similar) / self.similar.squared_norm_l2();
+        let mut direction = combined(&gradient, -share, &self.similar);
+        let length = direction.norm_l2();
+        if length.is_nan() || length <= 1e-12 * gradient.norm_l2() {
+            return None;
+        }
+        for j in 0..direction.ncols() {
+            direction.as_mut().col_mut(j).iter_mut().for_each(|x| *x /= length);
+        }
+        Some(direction)
+    }
+
+    /// The nearest point of the cone with `⟨W, A⟩ ≤ 1.01·t`, scaled to `t`; unless it cannot be found.
+    fn projected(&self, a: &Mat<f64>, t: f64) -> Result<Option<Mat<f64>>> {
+        let inside = |mu: f64| -> Result<(Mat<f64>, f64)> {
+            let moved = combined(a, -mu, &self.similar);
+            let e = eigen(moved.as_ref(), "A", &mut Spare::default())?;
+            let values: Vec<f64> = e.values.iter().map(|x| x.max(0.0)).collect();
+            let a = weighted_gram(e.vectors.as_ref(), &values);
+            let value = inner(&a, &self.similar);
+            Ok((a, value))
+        };
+        let (mut mu, (mut near, mut value)) = (0.0, inside(0.0)?);
+        // The value falls and is convex in μ, no faster than by ‖W‖²: no step goes too far.
+        let mut slope = self.similar.squared_norm_l2();
+        for _ in 0..50 {
+            if value <= 1.01 * t {
+                let scaled = combined(&Mat::zeros(a.nrows(), a.ncols()), t / value, &near);
+                return Ok(Some(scaled).filter(|_| value > 0.0));
+            }
+            let next = mu + (value - t) / slope;
+            let (a, lower) = inside(next)?;
+            slope = (value - lower) / (next - mu);
+            (mu, near, value) = (next, a, lower);
+            if slope.is_nan() || slope <= 0.0 {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Mmc {
+    fn ascend(
+        &self,
+        sides: &Sides,
+        tolerance: f64,
+        observer: &mut Observer<'_>,
+    ) -> Result<(Mat<f64>, Report)> {
+        let d = sides.similar.ncols();
+        let mut a = Mat::from_fn(d, d, |i, j| if i == j { 0.1 } else { 0.0 });
+        let t = inner(&a, &sides.similar) / 100.0;
+        let mut best: Option<(Mat<f64>, f64)> = None;
+        let mut direction = Mat::zeros(d, d);
+        let (mut step, mut iterations) = (0.1, 0);
+        let outcome = loop {
+            let projected = sides.projected(&a, t)?.map(|a| {
+                let distances = sides.distances(&a);
+                (sides.sum(&distances), distances, a)
+            });
+            iterations += 1;
+            match projected {
+                Some((sum, distances, next)) if best.as_ref().is_none_or(|best| sum > best.1) => {
+                    best = Some((next, sum));
+                    step *= 1.05;
+                    match sides.direction(&distances) {
+                        Some(new) => direction = new,
+                        None => break Outcome::Converged,
+                    }
+                }
+                _ => step *= 0.5,
+            }
+            let Some((from, sum)) = &best else { break Outcome::NoDescent };
+            let seen = Step { iteration: iterations, objective: Some(sum.ln()) };
+            if let Some(outcome) = observer(seen).outcome() {
+                break outcome;
+            }
+            if step < tolerance * from.norm_l2() {
+                break Outcome::Converged;
+            }
+            if iterations >= self.max_iterations {
+                break Outcome::IterationLimit;
+            }
+            a = combined(from, step, &direction);
+        };
+        let (a, sum) = best.unwrap_or_else(|| (a.clone(), sides.sum(&sides.distances(&a))));
+        Ok((a, Report { iterations, objective: Some(sum.ln()).filter(|x| x.is_finite()), outcome }))
+    }
+}
+
+/// `⟨A, B⟩`
+fn inner(a: &Mat<f64>, b: &Mat<f64>) -> f64 {
+    (0..a.ncols()).map(|j| a.col(j).iter().zip(b.col(j).iter()).map(|(x, y)| x * y).sum::<f64>()).sum()
+}
+
+/// `A + factor·B`
+fn combined(a: &Mat<f64>, factor: f64, b: &Mat<f64>) -> Mat<f64> {
+    Mat::from_fn(a.nrows(), a.ncols(), |i, j| a[(i, j)] + factor * b[(i, j)])
+}

@@ -1,0 +1,46 @@
+//! Methods by name, with parameters from outside: the door of the command and of Python.
+
+use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Lmnn, Mcml, Mmc, Nca};
+use crate::error::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
+pub const NAMES: [&str; 8] = ["euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+
+/// A method by its name, with parameters by the names of its fields; those not given have their defaults.
+///
+/// ```
+/// use mahala::learners::named;
+/// let itml = named("itml", serde_json::json!({"gamma": 0.1}))?;
+/// assert_eq!(itml.parameters()["gamma"], 0.1);
+/// let error = named("itml", serde_json::json!({"gama": 0.1})).err().map(|error| error.to_string());
+/// assert!(error.is_some_and(|text| text.contains("expected one of `gamma`")));
+/// # Ok::<(), mahala::Error>(())
+/// ```
+///
+/// # Errors
+/// A name or a parameter that does not exist, or a value of the wrong type.
+pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
+    match name {
+        "euclidean" => read::<Euclidean>("euclidean", parameters),
+        "covariance" => read::<Covariance>("covariance", parameters),
+        "itml" => read::<Itml>("itml", parameters),
+        "flatgeo" => read::<FlatGeo>("flatgeo", parameters),
+        "lmnn" => read::<Lmnn>("lmnn", parameters),
+        "nca" => read::<Nca>("nca", parameters),
+        "mcml" => read::<Mcml>("mcml", parameters),
+        "mmc" => read::<Mmc>("mmc", parameters),
+        _ => Err(Error::Parameter { name: "method", value: name.to_owned(), allowed: "one of those listed" }),
+    }
+}
+
+fn read<T: Learner + DeserializeOwned + 'static>(
+    method: &'static str,
+    parameters: Value,
+) -> Result<Box<dyn Learner>> {
+    match serde_json::from_value::<T>(parameters) {
+        Ok(learner) => Ok(Box::new(learner)),
+        Err(error) => Err(Error::MethodParameters { method, reason: error.to_string() }),
+    }
+}

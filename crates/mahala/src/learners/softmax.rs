@@ -1,0 +1,332 @@
+//! The kernel under NCA and MCML: every row's distribution over all others, and weighted sums under it.
+//!
+//! # Formula
+//! ```text
+//! e_ij = exp(m_i − ‖z_i − z_j‖²),   m_i = min_{j≠i} ‖z_i − z_j‖²,   e_ii = 0
+//! w_ij = e_ij (a_i + [y_j = y_i] b_i),    a_i and b_i from the sums of e_ij over all and over i's class
+//! Σ_ij w_ij x_ij x_ijᵀ = Xᵀ diag(w1 + wᵀ1) X − XᵀwX − (XᵀwX)ᵀ
+//! ```
+//!
+//! By blocks of rows: the products `z_i·z_j` of a block with all rows, their exponentials, then `wX`. No n×n
+//! matrix is held. An `e_ij` below exp(−60) is 0: in any sum with the largest, which is 1, it is less than
+//! rounding. Where few are left, `wX` is summed over those alone.
+
+use super::labelled::Labelled;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use pulp::Arch;
+use rayon::prelude::*;
+
+/// Sums made side by side, each of its own blocks: their number is fixed, so that bits do not depend on
+/// threads.
+const GROUPS: usize = 8;
+/// Numbers treated at once.
+const LANES: usize = 16;
+/// Cells of a block: what stays in a core's cache.
+const CELLS: usize = 1 << 16;
+
+/// What is known of one row's distribution.
+pub(super) struct RowSums {
+    /// `Σ_j e_ij`.
+    pub(super) all: f64,
+    /// The same over i's class.
+    pub(super) same: f64,
+    /// `m_i`, the squared distance to the nearest row.
+    pub(super) nearest: f64,
+    /// How many other rows i's class has.
+    pub(super) peers: usize,
+}
+
+/// What one row adds.
+pub(super) struct Weights {
+    /// `a_i`.
+    pub(super) all: f64,
+    /// `b_i`.
+    pub(super) same: f64,
+    /// Its part of the objective.
+    pub(super) value: f64,
+}
+
+/// The sum of all rows' values, and `Σ_ij w_ij x_ij x_ijᵀ`, for the rows `z` under the current metric.
+pub(super) fn weighted_scatter(
+    data: &Labelled,
+    z: &[f64],
+    weigh: &(dyn Fn(&RowSums) -> Weights + Sync),
+) -> (f64, Mat<f64>) {
+    let (n, d) = (data.len(), data.columns());
+    let squares: Vec<f64> = z.chunks_exact(z.len() / n).map(|z| z.iter().map(|z| z * z).sum()).collect();
+    let task = Task { data, z, squares, weigh };
+    let groups: Vec<Group> = (0..GROUPS).into_par_iter().map(|group| task.group(group)).collect();
+    let (mut value, mut product, mut diagonal) = (0.0, Mat::<f64>::zeros(d, d), vec![0.0; n]);
+    for group in groups {
+        value += group.value;
+        product += &group.product;
+        diagonal.iter_mut().zip(&group.diagonal).for_each(|(sum, part)| *sum += part);
+    }
+    let x = data.rows().as_mat();
+    let scaled = Mat::from_fn(n, d, |i, j| x[(i, j)] * diagonal[i]);
+    let gram = crate::linalg::product(x.transpose(), scaled.as_ref());
+    let cell = |i: usize, j: usize| 0.5 * (gram[(i, j)] + gram[(j, i)]) - product[(i, j)] - product[(j, i)];
+    (value, Mat::from_fn(d, d, cell))
+}
+
+struct Task<'a> {
+    data: &'a Labelled,
+    z: &'a [f64],
+    squares: Vec<f64>,
+    weigh: &'a (dyn Fn(&RowSums) -> Weights + Sync),
+}
+
+/// The sums of one group of blocks.
+struct Group {
+    value: f64,
+    /// `XᵀwX`.
+    product: Mat<f64>,
+    /// `w1 + wᵀ1`.
+    diagonal: Vec<f64>,
+}
+
+impl Task<'_> {
+    /// Every [`GROUPS`]th block from this one on.
+    fn group(&self, group: usize) -> Group {
+        let (n, d) = (self.data.len(), self.data.columns());
+        let stride = n.next_multiple_of(LANES);
+        let together = (CELLS / stride).clamp(8, 64);
+        let mut sums = Group { value: 0.0, product: Mat::zeros(d, d), diagonal: vec![0.0; stride] };
+        let mut buffer = vec![0.0; together * stride];
+        let mut averages = vec![0.0; together * d];
+        for first in (group * together..n).step_by(GROUPS * together) {
+            let last = (first + together).min(n);
+            self.block(first..last, &mut buffer, &mut averages, &mut sums);
+        }
+        sums
+    }
+
+    fn block(
+        &self,
+        rows: std::ops::Range<usize>,
+        buffer: &mut [f64],
+        averages: &mut [f64],
+        sums: &mut Group,
+    ) {
+        let (n, d, b) = (self.data.len(), self.data.columns(), rows.len());
+        let (stride, r) = (n.next_multiple_of(LANES), self.z.len() / n);
+        let buffer = &mut buffer[..b * stride];
+        for row in buffer.chunks_exact_mut(stride) {
+            row[..n].iter_mut().zip(&self.squares).for_each(|(t, square)| *t = -square);
+            row[n..].fill(f64::NEG_INFINITY);
+        }
+        let z = MatRef::from_row_major_slice(self.z, n, r);
+        // A column for each row of the block: faer 0.24.4 has the strides of its row-major view exchanged.
+        let scores = MatMut::from_column_major_slice_with_stride_mut(buffer, n, b, stride);
+        matmul(scores, Accum::Add, z, z.subrows(rows.start, b).transpose(), 2.0, Par::Seq);
+        let kept: Vec<Vec<u32>> = rows
+            .clone()
+            .zip(buffer.chunks_exact_mut(stride))
+            .map(|(i, row)| self.weigh_row(i, row, sums))
+            .collect();
+        let averages = &mut averages[..b * d];
+        if kept.iter().map(Vec::len).sum::<usize>() * LANES * 4 > b * n {
+            let w = MatRef::from_row_major_slice_with_stride(buffer, b, n, stride);
+            let to = MatMut::from_row_major_slice_mut(averages, b, d);
+            matmul(to, Accum::Replace, w, self.data.rows().as_mat(), 1.0, Par::Seq);
+        } else {
+            averages.fill(0.0);
+            for ((to, row), kept) in averages.chunks_exact_mut(d).zip(buffer.chunks_exact(stride)).zip(&kept)
+            {
+                self.average(to, row, kept);
+            }
+        }
+        let x = self.data.rows().as_mat().subrows(rows.start, b);
+        let averages = MatRef::from_row_major_slice(averages, b, d);
+        matmul(sums.product.as_mut(), Accum::Add, x.transpose(), averages, 1.0, Par::Seq);
+    }
+
+    /// Turns scores `2 z_i·z_j − ‖z_j‖²` into weights; returns the lanes in which some are not 0.
+    fn weigh_row(&self, i: usize, row: &mut [f64], sums: &mut Group) -> Vec<u32> {
+        row[i] = f64::NEG_INFINITY;
+        let class = self.data.class_of(i);
+        let mut kept = Vec::new();
+        let (best, all, same) = Arch::new().dispatch(|| {
+            let best = largest(row);
+            let all = exponentials(row, best, &mut kept);
+            (best, all, sum_within(row, &kept, &class))
+        });
+        let nearest = (self.squares[i] - best).max(0.0);
+        let weights = (self.weigh)(&RowSums { all, same, nearest, peers: class.len() - 1 });
+        sums.value += weights.value;
+        sums.diagonal[i] += weights.all * all + weights.same * same;
+        Arch::new().dispatch(|| scale(row, &kept, &class, &weights, &mut sums.diagonal));
+        kept
+    }
+
+    /// `Σ_j w_ij x_j` over the lanes kept.
+    fn average(&self, to: &mut [f64], row: &[f64], kept: &[u32]) {
+        for &lane in kept {
+            let first = lane as usize * LANES;
+            for (j, &w) in (first..).zip(&row[first..first + LANES]) {
+                if w != 0.0 {
+                    to.iter_mut().zip(self.data.rows().row(j)).for_each(|(to, x)| *to += w * x);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)] // inlined, these take on the instructions of their caller
+fn largest(row: &[f64]) -> f64 {
+    let mut best = [f64::NEG_INFINITY; LANES];
+    for lane in row.as_chunks::<LANES>().0 {
+        best.iter_mut().zip(lane).for_each(|(best, &t)| *best = if t > *best { t } else { *best });
+    }
+    best.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// `exp(t − best)` in place; returns the sum, and the lanes in which some are not 0.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn exponentials(row: &mut [f64], best: f64, kept: &mut Vec<u32>) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (at, lane) in row.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+        let mut any = 0u64;
+        lane.iter().for_each(|t| any |= u64::from(t - best > SMALLEST));
+        if any == 0 {
+            lane.fill(0.0);
+            continue;
+        }
+        lane.iter_mut().for_each(|t| *t = exp(*t - best));
+        sums.iter_mut().zip(&*lane).for_each(|(sum, e)| *sum += e);
+        kept.push(at as u32);
+    }
+    sums.iter().sum()
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn sum_within(row: &[f64], kept: &[u32], class: &std::ops::Range<usize>) -> f64 {
+    let mut sums = [0.0; LANES];
+    for &at in kept {
+        let first = at as usize * LANES;
+        let lane = &row[first..first + LANES];
+        for (k, (sum, e)) in sums.iter_mut().zip(lane).enumerate() {
+            *sum += if class.contains(&(first + k)) { *e } else { 0.0 };
+        }
+    }
+    sums.iter().sum()
+}
+
+/// `w_ij = e_ij (a + [same] b)` in place, added to the sums of the columns.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn scale(
+    row: &mut [f64],
+    kept: &[u32],
+    class: &std::ops::Range<usize>,
+    weights: &Weights,
+    columns: &mut [f64],
+) {
+    for &at in kept {
+        let first = at as usize * LANES;
+        let lane = row[first..first + LANES].iter_mut().zip(&mut columns[first..first + LANES]);
+        for (k, (e, column)) in lane.enumerate() {
+            *e *= weights.all + if class.contains(&(first + k)) { weights.same } else { 0.0 };
+            *column += *e;
+        }
+    }
+}
+
+/// Exponents below this count as −∞.
+const SMALLEST: f64 = -60.0;
+
+/// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without a branch or a fused
+/// operation, so that it is done in parallel and gives the same bits on every machine.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn exp(x: f64) -> f64 {
+    // 1.5·2⁵²: added, it rounds to a whole number, which is then in the last bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    // ln 2 in two parts, the first with zeros at its end.
+    const LN2_HIGH: f64 = 0.693_147_180_369_123_8;
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    let inside = if x > SMALLEST { x } else { SMALLEST };
+    let rounded = inside * std::f64::consts::LOG2_E + ROUND;
+    let k = rounded - ROUND;
+    let r = (inside - k * LN2_HIGH) - k * LN2_LOW;
+    let mut polynomial = INVERSE_FACTORIALS[0];
+    for c in &INVERSE_FACTORIALS[1..] {
+        polynomial = polynomial * r + c;
+    }
+    let power = f64::from_bits(rounded.to_bits().wrapping_add(1023) << 52);
+    if x > SMALLEST { polynomial * power } else { 0.0 }
+}
+
+/// 1/13! to 1/0!: on |r| ≤ ½ ln 2 what is left out is below 1e-17.
+const INVERSE_FACTORIALS: [f64; 14] = [
+    1.0 / 6_227_020_800.0,
+    1.0 / 479_001_600.0,
+    1.0 / 39_916_800.0,
+    1.0 / 3_628_800.0,
+    1.0 / 362_880.0,
+    1.0 / 40_320.0,
+    1.0 / 5_040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+    1.0,
+    1.0,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_agrees_with_the_standard_one() {
+        for k in 0..60_000 {
+            let x = -1e-3 * f64::from(k);
+            assert!((exp(x) / x.exp() - 1.0).abs() < 4.0 * f64::EPSILON, "{x}");
+        }
+        assert_eq!((exp(0.0), exp(-60.1), exp(f64::NEG_INFINITY)), (1.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn blocks_make_the_sum_over_all_pairs() {
+        use crate::{Dataset, Labels, Random, Rows};
+        let (n, d) = (83, 3);
+        let mut random = Random::new(5, 0);
+        // Spread so that some rows see all others and some few.
+        let spread = |cell: usize| if cell < 40 * 3 { 1.0 } else { 12.0 };
+        let values = (0..n * d).map(|cell| spread(cell) * (random.uniform() - 0.5)).collect();
+        let labels = Labels::new((0..n).map(|i| ["a", "b", "c"][i % 3]));
+        let data = Labelled::new(&Dataset::new(Rows::new(values, d).unwrap(), labels).unwrap()).unwrap();
+        let z = data.rows().values().to_vec();
+        let weigh = |row: &RowSums| Weights {
+            all: 1.0 / row.all,
+            same: row.same / row.all,
+            value: row.all.ln() - row.nearest,
+        };
+        let (value, scatter) = weighted_scatter(&data, &z, &weigh);
+        let (mut expected, mut sum) = (0.0, Mat::<f64>::zeros(d, d));
+        for i in 0..n {
+            let x = |i: usize, j: usize, a: usize| data.rows().row(i)[a] - data.rows().row(j)[a];
+            let distance = |j: usize| (0..d).map(|a| x(i, j, a).powi(2)).sum::<f64>();
+            let nearest = (0..n).filter(|&j| j != i).map(distance).fold(f64::INFINITY, f64::min);
+            let e = |j: usize| if j == i { 0.0 } else { (nearest - distance(j)).exp() };
+            let similar = |j: usize| data.codes()[i] == data.codes()[j];
+            let all: f64 = (0..n).map(e).sum();
+            let same: f64 = (0..n).filter(|&j| similar(j)).map(e).sum();
+            expected += all.ln() - nearest;
+            for j in 0..n {
+                let w = e(j) * (1.0 / all + if similar(j) { same / all } else { 0.0 });
+                (0..d).for_each(|a| (0..d).for_each(|b| sum[(a, b)] += w * x(i, j, a) * x(i, j, b)));
+            }
+        }
+        // Some n·d roundings of distances up to 100.
+        assert!((value / expected - 1.0).abs() < 1e-13, "{value} {expected}");
+        let difference = (&scatter - &sum).norm_max() / sum.norm_max();
+        assert!(difference < 1e-12, "{difference}");
+    }
+}

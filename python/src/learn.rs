@@ -1,0 +1,148 @@
+//! Learning by any method but GMML.
+
+use crate::array::{labels_of, mat_out, rows_of, vector_of};
+use crate::run::{interruptible, to_python};
+use mahala::learners::{Order, Step, Training, learn_standardized, named};
+use mahala::{Dataset, Error, Model, Pair, Pairs, Rows};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often whoever watches is told.
+const TOLD_EVERY: Duration = Duration::from_millis(100);
+
+/// Which method, with which parameters (as JSON), and how it is watched.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Plan {
+    method: String,
+    parameters: String,
+    standardize: bool,
+    time_limit: Option<f64>,
+    /// Called with iteration and objective, now and then.
+    tell: Option<Py<PyAny>>,
+    threads: Option<usize>,
+}
+
+/// What is learned from.
+enum Source {
+    Labelled(Dataset),
+    Paired(Rows, Pairs),
+}
+
+/// Learns from rows and, if the method wants them, labels.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn learn<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    labels: Option<(Vec<String>, PyReadonlyArray1<'py, u32>)>,
+    plan: Plan,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rows = rows_of(x)?;
+    let source = match labels {
+        Some((names, codes)) => Dataset::new(rows, labels_of(&names, &codes)?).map(Source::Labelled),
+        None => Pairs::new(Vec::new(), rows.len(), rows.len()).map(|none| Source::Paired(rows, none)),
+    };
+    let model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
+    describe(py, &model)
+}
+
+/// Learns from pairs: row i of `first` with row i of `second`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn learn_pairs<'py>(
+    py: Python<'py>,
+    first: &Bound<'py, PyAny>,
+    second: &Bound<'py, PyAny>,
+    similar: Vec<bool>,
+    weights: Option<&Bound<'py, PyAny>>,
+    plan: Plan,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (first, second) = (rows_of(first)?, rows_of(second)?);
+    let weights = weights.map(vector_of).transpose()?;
+    let n = first.len();
+    if similar.len() != n || second.len() != n || weights.as_ref().is_some_and(|weights| weights.len() != n) {
+        return Err(PyValueError::new_err("the two ends, marks and weights of pairs must be equally many"));
+    }
+    let pair = |i: usize| {
+        let weight = weights.as_ref().map_or(1.0, |weights| weights[i]);
+        Pair { first: i, second: n + i, similar: similar[i], weight }
+    };
+    let both = Rows::new([first.values(), second.values()].concat(), first.columns());
+    let source =
+        both.and_then(|rows| Ok(Source::Paired(rows, Pairs::new((0..n).map(pair).collect(), 2 * n, 2 * n)?)));
+    let mut model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
+    model.params["pairs"] = json!("given");
+    describe(py, &model)
+}
+
+fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
+    let parameters: Value = serde_json::from_str(&plan.parameters)
+        .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
+    let method = named(&plan.method, parameters).map_err(|error| to_python(&error))?;
+    interruptible(py, plan.threads, move |cancelled| {
+        let training = match &source {
+            Source::Labelled(data) => Training::Labelled(data),
+            Source::Paired(rows, pairs) => Training::Paired(rows, pairs),
+        };
+        let mut watch = Watch::new(cancelled, plan.time_limit, plan.tell.as_ref());
+        let observer = &mut |step| watch.order(step);
+        let learned = if plan.standardize {
+            learn_standardized(&*method, &training, observer)?
+        } else {
+            method.learn(&training, observer)?
+        };
+        if cancelled.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        learned.into_model(&*method, plan.standardize, Vec::new(), None, None)
+    })
+}
+
+/// Ends the work at Ctrl-C or when the time is up, and tells how far it is.
+struct Watch<'a> {
+    cancelled: &'a AtomicBool,
+    limit: Option<f64>,
+    tell: Option<&'a Py<PyAny>>,
+    start: Instant,
+    told: Option<Instant>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(cancelled: &'a AtomicBool, limit: Option<f64>, tell: Option<&'a Py<PyAny>>) -> Self {
+        Self { cancelled, limit, tell, start: Instant::now(), told: None }
+    }
+
+    fn order(&mut self, step: Step) -> Order {
+        if let Some(tell) = self.tell
+            && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
+        {
+            self.told = Some(Instant::now());
+            let failed = Python::attach(|py| tell.call1(py, (step.iteration, step.objective)).is_err());
+            if failed {
+                return Order::Cancel;
+            }
+        }
+        match self.limit {
+            _ if self.cancelled.load(Ordering::Relaxed) => Order::Cancel,
+            Some(limit) if self.start.elapsed().as_secs_f64() >= limit => Order::TimeUp,
+            _ => Order::GoOn,
+        }
+    }
+}
+
+fn describe<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {
+    let answer = PyDict::new(py);
+    answer.set_item("components", mat_out(py, model.metric.components()))?;
+    answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
+    answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
+    answer.set_item("params", model.params.to_string())?;
+    answer.set_item("diagnostics", model.diagnostics.to_string())?;
+    Ok(answer)
+}
