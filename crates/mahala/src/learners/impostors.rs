@@ -76,7 +76,8 @@ impl<'a> Search<'a> {
         let n = codes.len();
         let rank = z.len() / n;
         // A row without targets has no margin, and comes last.
-        let radius = |i: usize| distances[targets.places(i)].iter().fold(0.0, |most: f64, &x| most.max(1.0 + x));
+        let radius =
+            |i: usize| distances[targets.places(i)].iter().fold(0.0, |most: f64, &x| most.max(1.0 + x));
         let radii: Vec<f64> = (0..n).map(radius).collect();
         let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| radii[b].total_cmp(&radii[a]).then(a.cmp(&b)));

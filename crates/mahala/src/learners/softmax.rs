@@ -102,7 +102,13 @@ impl Task<'_> {
         sums
     }
 
-    fn block(&self, rows: std::ops::Range<usize>, buffer: &mut [f64], averages: &mut [f64], sums: &mut Group) {
+    fn block(
+        &self,
+        rows: std::ops::Range<usize>,
+        buffer: &mut [f64],
+        averages: &mut [f64],
+        sums: &mut Group,
+    ) {
         let (n, d, b) = (self.data.len(), self.data.columns(), rows.len());
         let (stride, r) = (n.next_multiple_of(LANES), self.z.len() / n);
         let buffer = &mut buffer[..b * stride];
@@ -126,7 +132,8 @@ impl Task<'_> {
             matmul(to, Accum::Replace, w, self.data.rows().as_mat(), 1.0, Par::Seq);
         } else {
             averages.fill(0.0);
-            for ((to, row), kept) in averages.chunks_exact_mut(d).zip(buffer.chunks_exact(stride)).zip(&kept) {
+            for ((to, row), kept) in averages.chunks_exact_mut(d).zip(buffer.chunks_exact(stride)).zip(&kept)
+            {
                 self.average(to, row, kept);
             }
         }

@@ -27,7 +27,7 @@ impl Start {
     pub(super) fn components(self, data: &Labelled, rank: usize) -> Result<Mat<f64>> {
         let d = data.columns();
         match self {
-            Self::Auto => self.resolved(data, rank).components(data, rank),
+            Self::Auto => Self::resolved(data, rank).components(data, rank),
             Self::Identity => Ok(Mat::identity(rank, d)),
             Self::Pca => {
                 let axes = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
@@ -37,7 +37,7 @@ impl Start {
         }
     }
 
-    fn resolved(self, data: &Labelled, rank: usize) -> Self {
+    fn resolved(data: &Labelled, rank: usize) -> Self {
         if rank < data.classes_present() {
             Self::Lda
         } else if rank < data.columns().min(data.len()) {
@@ -68,9 +68,8 @@ fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
             allowed: "at most the number of directions that vary within classes (choose pca or identity)",
         });
     }
-    let whitening = Mat::from_fn(d, kept.len(), |i, k| {
-        e.vectors[(i, kept[k])] / (e.values[kept[k]] / freedom).sqrt()
-    });
+    let whitening =
+        Mat::from_fn(d, kept.len(), |i, k| e.vectors[(i, kept[k])] / (e.values[kept[k]] / freedom).sqrt());
     let total = data.total_scatter();
     let between = Mat::from_fn(d, d, |i, j| total[(i, j)] - within[(i, j)]);
     let inner = product(whitening.transpose(), product(between.as_ref(), whitening.as_ref()).as_ref());
