@@ -63,7 +63,7 @@ fn softmax_objectives(metric: &Metric, data: &Dataset) -> (f64, f64) {
 
 #[test]
 fn the_objective_told_is_the_definition_at_the_metric_returned() {
-    let many = blobs(900, 3, 4, 11);
+    let many = blobs(600, 3, 4, 11);
     // Some rows within margins; then all.
     let close = rescaled(&many, &[1e-3; 3]);
     for (name, data) in
