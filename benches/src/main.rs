@@ -4,6 +4,7 @@
 mod fit;
 mod knn;
 mod npy;
+mod once;
 mod search;
 mod stages;
 mod time;
@@ -22,6 +23,10 @@ fn main() -> Result<()> {
             let (queries, rows, d) = (queries.parse()?, rows.parse()?, d.parse()?);
             let (threads, repeats) = (threads.parse()?, repeats.parse()?);
             knn::run(python, &knn::Search { queries, rows, d, threads, repeats, peers })?
+        }
+        ["once", kind, n, d, c, threads, repeats] => {
+            let (n, d, c) = (n.parse()?, d.parse()?, c.parse()?);
+            once::run(kind, n, d, c, threads.parse()?, repeats.parse()?)?
         }
         ["search", n, d, c, threads] => search::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
         ["stages", n, d, c, threads] => stages::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,

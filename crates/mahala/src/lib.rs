@@ -74,6 +74,7 @@ mod metric;
 mod model;
 mod moments;
 mod moments_bytes;
+mod narrow;
 mod objective;
 mod onnx;
 mod pairs;
@@ -84,6 +85,7 @@ mod select;
 mod solution;
 mod spd;
 mod standardize;
+mod units;
 mod verify;
 
 pub use dataset::{Dataset, Labels, Rows};

@@ -2,9 +2,10 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::gram::{BLOCK, Block};
 use crate::linalg::{mirror_lower, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
+use crate::units::{Units, column_peaks};
 use faer::{Mat, MatRef};
 
 /// `S` and `D`, with the number of pairs behind each.
@@ -176,7 +177,7 @@ fn sum_of_differences<'a, T>(
     let mut weight = 0.0;
     for chunk in pairs.chunks(BLOCK) {
         block.gather_differences(chunk.iter().map(&ends), units);
-        add_gram(sum.as_mut(), block.rows(), parallelism(n));
+        block.add_gram_to(sum.as_mut(), parallelism(n));
         weight += chunk.iter().map(|pair| ends(pair).2).sum::<f64>();
     }
     (sum, PairCount { pairs: pairs.len() as u64, weight })
