@@ -151,7 +151,7 @@ impl Pooled {
     ) -> Self {
         let d = rows.ncols();
         let (mut s, mut classes) = (Mat::zeros(d, d), Vec::new());
-        let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d));
+        let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, sizes[0] as usize));
         let groups: Vec<&[(usize, &[usize])]> = blocks.chunk_by(|a, b| a.0 == b.0).collect();
         for (k, group) in groups.iter().enumerate() {
             let class = group[0].0;
@@ -241,7 +241,7 @@ impl Sums {
     /// Adds what lies between the classes: one row of a symmetric product for each.
     fn finish(mut self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
         let m = self.mean();
-        let mut block = Block::new(m.len());
+        let mut block = Block::new(m.len(), self.classes.len());
         for classes in self.classes.chunks(BLOCK) {
             block.clear();
             for (_, w_c, m_c) in classes {

@@ -26,9 +26,10 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Room for [`BLOCK`] rows and one more.
-    pub(crate) fn new(columns: usize) -> Self {
-        let cells = if narrow::is(columns) { narrow::width(columns) * (BLOCK + 1) } else { STRIDE * columns };
+    /// Room for as many rows, at most [`BLOCK`], and one more.
+    pub(crate) fn new(columns: usize, rows: usize) -> Self {
+        let rows = rows.min(BLOCK) + 1;
+        let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { STRIDE * columns };
         Self { cells: vec![0.0; cells], columns, used: 0 }
     }
 

@@ -117,6 +117,34 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     product
 }
 
+/// `M·diag(weight)·Mᵀ·x`, reading each column of `M` once, from row `from(k)` on: above it, it is 0.
+pub(crate) fn outer_times(
+    m: MatRef<'_, f64>,
+    from: impl Fn(usize) -> usize,
+    weight: impl Fn(usize) -> f64,
+    x: &[f64],
+) -> Vec<f64> {
+    let mut y = vec![0.0; m.nrows()];
+    for k in 0..m.ncols() {
+        let from = from(k);
+        let column = m.col(k).try_as_col_major().expect("an owned matrix has contiguous columns");
+        let column = &column.as_slice()[from..];
+        let along = weight(k) * dot(column, &x[from..]);
+        y[from..].iter_mut().zip(column).for_each(|(y, m)| *y += along * m);
+    }
+    y
+}
+
+/// `xᵀy` by eight partial sums, which need not wait for each other.
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
+    let mut partial = [0.0; 8];
+    for (x, y) in x.iter().zip(y) {
+        partial.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += x * y);
+    }
+    partial.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum::<f64>()
+}
+
 /// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
 pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
     const TILE: usize = 32;

@@ -223,7 +223,7 @@ impl Moments {
             .collect();
         let units = &self.units;
         let run = |(class, indices): (&mut ClassMoments, &[usize]), par| {
-            let mut block = Block::new(rows.ncols());
+            let mut block = Block::new(rows.ncols(), indices.len());
             for indices in indices.chunks(BLOCK) {
                 class.absorb(&mut block, rows, indices, units, weights, par);
             }

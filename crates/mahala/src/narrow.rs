@@ -135,24 +135,47 @@ impl Work for Centre<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> Vec<f64> {
         let Self { rows, width, weights } = self;
-        let pivot = rows[..width].to_vec();
         let mut mean = vec![0.0; width];
-        for (i, row) in rows.chunks_exact(width).enumerate() {
-            let cells = mean.iter_mut().zip(row.iter().zip(&pivot));
-            match weights {
-                None => cells.for_each(|(sum, (x, p))| *sum += x - p),
-                Some((w, _)) => cells.for_each(|(sum, (x, p))| *sum += w[i] * (x - p)),
-            }
-        }
-        let total = weights.map_or((rows.len() / width) as f64, |(w, _)| w.iter().sum());
-        mean.iter_mut().zip(&pivot).for_each(|(sum, p)| *sum = p + *sum / total);
-        for (i, row) in rows.chunks_exact_mut(width).enumerate() {
-            let cells = row.iter_mut().zip(&mean);
-            match weights {
-                None => cells.for_each(|(x, m)| *x -= m),
-                Some((_, roots)) => cells.for_each(|(x, m)| *x = roots[i] * (*x - m)),
+        for j in (0..width).step_by(4 * LANES) {
+            match (width - j) / LANES {
+                1 => centre_columns::<LANES>(rows, width, j, weights, &mut mean),
+                2 => centre_columns::<{ 2 * LANES }>(rows, width, j, weights, &mut mean),
+                3 => centre_columns::<{ 3 * LANES }>(rows, width, j, weights, &mut mean),
+                _ => centre_columns::<{ 4 * LANES }>(rows, width, j, weights, &mut mean),
             }
         }
         mean
+    }
+}
+
+/// Centres columns `j..j + N`, summed in registers.
+#[inline(always)]
+fn centre_columns<const N: usize>(
+    rows: &mut [f64],
+    width: usize,
+    j: usize,
+    weights: Option<(&[f64], &[f64])>,
+    mean: &mut [f64],
+) {
+    let pivot: [f64; N] = *first_of(&rows[j..]);
+    let mut sums = [0f64; N];
+    for (i, row) in rows.chunks_exact(width).enumerate() {
+        let x: &[f64; N] = first_of(&row[j..]);
+        let w = weights.map_or(1.0, |(weights, _)| weights[i]);
+        for l in 0..N {
+            sums[l] += w * (x[l] - pivot[l]);
+        }
+    }
+    let total = weights.map_or((rows.len() / width) as f64, |(weights, _)| weights.iter().sum());
+    for l in 0..N {
+        sums[l] = pivot[l] + sums[l] / total;
+    }
+    mean[j..j + N].copy_from_slice(&sums);
+    for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+        let root = weights.map_or(1.0, |(_, roots)| roots[i]);
+        let x: &mut [f64; N] = row[j..].first_chunk_mut().expect("a row is a whole number of registers long");
+        for l in 0..N {
+            x[l] = root * (x[l] - sums[l]);
+        }
     }
 }

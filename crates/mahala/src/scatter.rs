@@ -173,7 +173,7 @@ fn sum_of_differences<'a, T>(
 ) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
     let mut sum = Mat::zeros(n, n);
-    let mut block = Block::new(n);
+    let mut block = Block::new(n, pairs.len());
     let mut weight = 0.0;
     for chunk in pairs.chunks(BLOCK) {
         block.gather_differences(chunk.iter().map(&ends), units);
