@@ -34,7 +34,8 @@ fn work(kind: &str, data: &Dataset) -> Result<()> {
 /// The most memory this process has held so far (Linux).
 fn peak_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).context("no VmHWM in /proc/self/status")?;
+    let line =
+        status.lines().find(|line| line.starts_with("VmHWM")).context("no VmHWM in /proc/self/status")?;
     let kilobytes = line.split_whitespace().nth(1).context("VmHWM has no value")?;
     Ok(1024 * kilobytes.parse::<u64>()?)
 }

@@ -9,7 +9,7 @@
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
-use crate::linalg::{parallelism, times_power_of_two};
+use crate::linalg::{column, parallelism, times_power_of_two};
 use crate::moments::{ClassMoments, Moments, first_not_finite, members_by_class};
 use crate::scatter::{PairCount, Scatter};
 use crate::units::{Units, column_peaks};
@@ -214,7 +214,7 @@ impl Sums {
             let d = contiguous(self.d.as_mut(), j);
             let columns: Vec<(f64, f64, &[f64])> = classes
                 .iter()
-                .map(|class| (class.weight(), self.w - class.weight(), column(&class.scatter, j)))
+                .map(|class| (class.weight(), self.w - class.weight(), column(class.scatter(), j)))
                 .collect();
             for i in j..n {
                 for (w_c, rest, m) in &columns {
@@ -232,7 +232,7 @@ impl Sums {
         let Pooled { s, p: mut d, classes } = pooled;
         for j in 0..s.ncols() {
             let d = &mut contiguous(d.as_mut(), j)[j..];
-            d.iter_mut().zip(&column(&s, j)[j..]).for_each(|(d, s)| *d = w * *d - s);
+            d.iter_mut().zip(&column(s.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
         }
         let classes = classes.into_iter().map(|(_, rows, mean)| (rows, rows as f64, mean)).collect();
         Self { s, d, w, classes }
@@ -273,13 +273,8 @@ fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
     }
     for j in 0..matrix.ncols() {
         let to = &mut contiguous(target.as_mut(), j)[j..];
-        to.iter_mut().zip(&column(matrix, j)[j..]).for_each(|(to, x)| *to += factor * x);
+        to.iter_mut().zip(&column(matrix.as_ref(), j)[j..]).for_each(|(to, x)| *to += factor * x);
     }
-}
-
-fn column(matrix: &Mat<f64>, j: usize) -> &[f64] {
-    let column = matrix.col(j).try_as_col_major();
-    column.expect("an owned matrix has contiguous columns").as_slice()
 }
 
 fn contiguous(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {

@@ -4,7 +4,7 @@
 //! symmetric product runs near the machine's peak: feature by feature for the general one, row by row for
 //! that of narrow rows. There, in cache, they are centred.
 
-use crate::linalg::times_power_of_two;
+use crate::linalg::{sum_of_eights, times_power_of_two};
 use crate::narrow;
 use crate::units::Units;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
@@ -38,8 +38,7 @@ impl Block {
         if narrow::is(self.columns) {
             return narrow::add_gram(target, &self.cells[..self.used * narrow::width(self.columns)]);
         }
-        let block =
-            MatRef::from_column_major_slice_with_stride(&self.cells, self.used, self.columns, STRIDE);
+        let block = MatRef::from_column_major_slice_with_stride(&self.cells, self.used, self.columns, STRIDE);
         matmul(
             target,
             BlockStructure::TriangularLower,
@@ -170,26 +169,13 @@ impl Block {
 fn centre(feature: &mut [f64], weights: Option<(&[f64], &[f64])>) -> f64 {
     let pivot = feature[0];
     let Some((weights, roots)) = weights else {
-        let offset = sum_of_eights(feature, |x, _| x - pivot) / feature.len() as f64;
+        let offset = sum_of_eights(feature, feature, |x, _| x - pivot) / feature.len() as f64;
         let mean = pivot + offset;
         feature.iter_mut().for_each(|x| *x -= mean);
         return mean;
     };
-    let offset = sum_of_eights(feature, |x, i| weights[i] * (x - pivot)) / weights.iter().sum::<f64>();
+    let offset = sum_of_eights(feature, weights, |x, w| w * (x - pivot)) / weights.iter().sum::<f64>();
     let mean = pivot + offset;
     feature.iter_mut().zip(roots).for_each(|(x, root)| *x = root * (*x - mean));
     mean
-}
-
-/// `Σ f(x_i, i)` by eight partial sums, which need not wait for each other.
-fn sum_of_eights(values: &[f64], f: impl Fn(f64, usize) -> f64) -> f64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut partial = [0.0; 8];
-    for (k, eight) in eights.iter().enumerate() {
-        for (l, (sum, x)) in partial.iter_mut().zip(eight).enumerate() {
-            *sum += f(*x, 8 * k + l);
-        }
-    }
-    let tail = values.len() - rest.len();
-    partial.iter().sum::<f64>() + rest.iter().enumerate().map(|(l, x)| f(*x, tail + l)).sum::<f64>()
 }

@@ -335,12 +335,7 @@ impl Moments {
         Self { columns, units: Units::from_peaks(peaks), classes }
     }
 
-    fn check(
-        &self,
-        (rows, columns): (usize, usize),
-        labels: &Labels,
-        weights: Option<&[f64]>,
-    ) -> Result<()> {
+    fn check(&self, (rows, columns): (usize, usize), labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
         self.check_columns(columns)?;
         if labels.len() != rows {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows });

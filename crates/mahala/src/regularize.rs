@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::geodesic::descending;
-use crate::linalg::{check_finite, cholesky, times_power_of_two};
+use crate::linalg::{check_finite, cholesky, column, sum_of_eights, times_power_of_two};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
 use crate::spd::Spd;
@@ -261,7 +261,7 @@ fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f
 
 /// The largest sum of absolute values of a column.
 fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
-    let of_column = |j: usize| matrix.col(j).iter().map(|x| x.abs()).sum::<f64>();
+    let of_column = |j: usize| sum_of_eights(column(matrix, j), column(matrix, j), |x, _| x.abs());
     (0..matrix.ncols()).map(of_column).fold(0.0, f64::max)
 }
 
