@@ -2,15 +2,22 @@
 
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, bail};
-use mahala::{Dataset, Gmml, Knn, PairRule, TChoice};
+use mahala::{Dataset, Gmml, Knn, Moments, PairRule, TChoice};
 use serde_json::{Value, json};
 
-/// Runs `kind` (`fit`, `sampled` or `knn`) on generated rows; tells times and the peak of memory.
+/// Runs `kind` (`fit`, `sampled`, `knn`, or `stream`: moments of rows that are made as they are needed) on
+/// generated rows; tells times and the peak of memory.
 pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
-    let data = generated(n, d, c)?;
-    let before = peak_bytes()?;
     let mut times = Times::default();
-    with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data))))??;
+    let before;
+    if kind == "stream" {
+        before = peak_bytes()?;
+        with_threads(threads, || stream(n, d, c, &mut times))??;
+    } else {
+        let data = generated(n, d, c)?;
+        before = peak_bytes()?;
+        with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data))))??;
+    }
     Ok(json!({
         "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
         "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?,
@@ -28,6 +35,21 @@ fn work(kind: &str, data: &Dataset) -> Result<()> {
         }
         _ => bail!("kind '{kind}': fit, sampled or knn"),
     }
+    Ok(())
+}
+
+/// Adds blocks to moments, then fits; only that is timed, not the making of rows.
+fn stream(n: usize, d: usize, c: usize, times: &mut Times) -> Result<()> {
+    const ROWS: usize = 20_000;
+    let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
+    let mut moments = Moments::new(d)?;
+    let mut sum = Times::default();
+    for first in (0..n).step_by(ROWS) {
+        let block = generated(ROWS.min(n - first), d, c)?;
+        sum.add(|| moments.update(block.rows().as_mat(), block.labels(), None))?;
+    }
+    sum.add(|| gmml.fit_moments(&moments))?;
+    times.push_total(&sum);
     Ok(())
 }
 

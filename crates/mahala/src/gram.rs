@@ -85,11 +85,19 @@ impl Block {
         self.used = pairs.len();
         let pairs: Vec<(&[f64], &[f64], f64)> = pairs.map(|(a, b, weight)| (a, b, weight.sqrt())).collect();
         if units.are_plain() {
-            return self.write(|i, j| pairs[i].2 * (pairs[i].0[j] - pairs[i].1[j]));
+            return self.write(|i, first, to| {
+                let (a, b, root) = (&pairs[i].0[first..], &pairs[i].1[first..], pairs[i].2);
+                to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b));
+            });
         }
         // Scaled before the subtraction, so that ±1e308 does not overflow.
-        let scaled = |x: f64, j: usize| times_power_of_two(x, -units.exponents()[j]);
-        self.write(|i, j| pairs[i].2 * (scaled(pairs[i].0[j], j) - scaled(pairs[i].1[j], j)));
+        self.write(|i, first, to| {
+            let (a, b, root) = pairs[i];
+            for (j, to) in (first..).zip(to) {
+                let scaled = |x: f64| times_power_of_two(x, -units.exponents()[j]);
+                *to = root * (scaled(a[j]) - scaled(b[j]));
+            }
+        });
     }
 
     /// Empties the block.
@@ -112,14 +120,10 @@ impl Block {
 
     fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
         if let Some(rows) = rows.try_as_row_major() {
-            if narrow::is(self.columns) {
-                for (to, &i) in self.cells.chunks_exact_mut(narrow::width(self.columns)).zip(indices) {
-                    to.iter_mut().zip(rows.row(i).as_slice()).for_each(|(to, x)| *to = (*x).into());
-                }
-                return;
-            }
-            let chosen: Vec<&[T]> = indices.iter().map(|&i| rows.row(i).as_slice()).collect();
-            return self.write(|i, j| chosen[i][j].into());
+            return self.write(|i, first, to| {
+                let row = &rows.row(indices[i]).as_slice()[first..];
+                to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
+            });
         }
         // Column by column, which suits the other layouts.
         for j in 0..self.columns {
@@ -134,23 +138,27 @@ impl Block {
         if narrow::is(self.columns) { (j, narrow::width(self.columns)) } else { (j * STRIDE, 1) }
     }
 
-    /// Writes `f(row, column)`; eight rows and eight columns at a time where features are contiguous, so that
-    /// each line of the cache is read and written once, whole.
-    fn write(&mut self, f: impl Fn(usize, usize) -> f64) {
+    /// Has `fill(row, first, cells)` write a row's cells from column `first` on: the whole of it if rows are
+    /// narrow, otherwise eight columns of eight rows at a time, so that each line of the cache is read and
+    /// written once, whole.
+    fn write(&mut self, fill: impl Fn(usize, usize, &mut [f64])) {
         const TILE: usize = 8;
         if narrow::is(self.columns) {
             let rows = self.cells.chunks_exact_mut(narrow::width(self.columns)).take(self.used);
-            for (i, row) in rows.enumerate() {
-                row[..self.columns].iter_mut().enumerate().for_each(|(j, to)| *to = f(i, j));
-            }
+            rows.enumerate().for_each(|(i, row)| fill(i, 0, &mut row[..self.columns]));
             return;
         }
+        let mut tile = [[0.0; TILE]; TILE];
         for top in (0..self.used).step_by(TILE) {
-            let bottom = (top + TILE).min(self.used);
+            let height = TILE.min(self.used - top);
             for first in (0..self.columns).step_by(TILE) {
-                for j in first..(first + TILE).min(self.columns) {
-                    let to = &mut self.cells[j * STRIDE + top..j * STRIDE + bottom];
-                    to.iter_mut().zip(top..).for_each(|(to, i)| *to = f(i, j));
+                let width = TILE.min(self.columns - first);
+                for (i, row) in (top..).zip(&mut tile[..height]) {
+                    fill(i, first, &mut row[..width]);
+                }
+                for j in 0..width {
+                    let at = (first + j) * STRIDE + top;
+                    self.cells[at..at + height].iter_mut().zip(&tile).for_each(|(to, row)| *to = row[j]);
                 }
             }
         }

@@ -11,7 +11,7 @@ use pulp::NullaryFnOnce;
 /// Features in one vector register.
 const LANES: usize = 4;
 /// Above this, the general product is faster.
-const WIDEST: usize = 32;
+const WIDEST: usize = 40;
 
 /// Whether rows of this many features are narrow.
 pub(crate) fn is(columns: usize) -> bool {

@@ -62,13 +62,25 @@ impl Scatter {
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
         pairs.check(first.len(), second.len())?;
-        let units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
-        let sum = |similar: bool| {
-            let chosen: Vec<&Pair> = pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
-            let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
-            sum_of_differences(&chosen, ends, &units)
+        let sums = |units: &Units| {
+            let sum = |similar: bool| {
+                let chosen: Vec<&Pair> =
+                    pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
+                let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
+                sum_of_differences(&chosen, ends, units)
+            };
+            rayon::join(|| sum(true), || sum(false))
         };
-        let ((s, similar), (d, dissimilar)) = rayon::join(|| sum(true), || sum(false));
+        // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
+        let mut units = Units::new(first.columns());
+        let mut both = sums(&units);
+        if !surely_in_range(&both.0.0, &both.1.0) {
+            units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
+            if !units.are_plain() {
+                both = sums(&units);
+            }
+        }
+        let ((s, similar), (d, dissimilar)) = both;
         Self::assemble(s, d, units.exponents().to_vec(), similar, dissimilar)
     }
 
@@ -164,6 +176,12 @@ impl Scatter {
         mirror_lower(&mut d);
         Ok(Self { s, d, units, similar, dissimilar })
     }
+}
+
+/// Whether each column's sum of squares is far from the ends of the range of 64-bit numbers; a sum of 0 may
+/// be one of squares too small to see.
+fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
+    (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
 fn sum_of_differences<'a, T>(
