@@ -79,8 +79,8 @@ fn write_inputs(folder: &Folder, data: &Dataset, pairs: Option<&Pairs>) -> Resul
     let codes = data.labels().codes().iter().flat_map(|code| i64::from(*code).to_le_bytes());
     write_npy(&folder.path("labels.npy"), "<i8", &[n], codes)?;
     let Some(pairs) = pairs else { return Ok(()) };
-    let ends = pairs.as_slice().iter().flat_map(|p| [p.first as i64, p.second as i64, i64::from(p.similar)]);
-    write_npy(&folder.path("pairs.npy"), "<i8", &[pairs.len(), 3], ends.flat_map(i64::to_le_bytes))
+    let ends = pairs.as_slice().iter().flat_map(|p| [p.first as u64, p.second as u64, u64::from(p.similar)]);
+    write_npy(&folder.path("pairs.npy"), "<i8", &[pairs.len(), 3], ends.flat_map(u64::to_le_bytes))
 }
 
 fn peer(mut command: Command, folder: &Folder, listed: bool, threads: usize) -> Result<Vec<Value>> {

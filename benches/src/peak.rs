@@ -1,4 +1,5 @@
 //! What the machine can do at most: fused multiplications and additions in registers, and a matrix product.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::time::{Times, with_threads};
 use anyhow::Result;

@@ -4,6 +4,7 @@
 //! only a dozen features. Here tiles of the lower triangle, 4 features by up to 12, stay in registers while
 //! all rows of the block pass by. The loops are plain Rust over arrays of fixed size, compiled a second time
 //! for AVX2 and FMA, and chosen at run time.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use faer::MatMut;
 use pulp::NullaryFnOnce;
