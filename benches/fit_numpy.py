@@ -1,8 +1,8 @@
-"""One GMML fit over all pairs, from rows and labels, in NumPy and in SciPy: the time to beat.
+"""One GMML fit from rows and labels, over all pairs or a list, in NumPy and in SciPy: the time to beat.
 
-Usage: python benches/fit_numpy.py ROWS.npy LABELS.npy [--repeats N] [--ridge LAMBDA] [--form FORM]
+Usage: python benches/fit_numpy.py ROWS.npy LABELS.npy [PAIRS.npy] [--repeats N] [--ridge LAMBDA] [--form FORM]
 
-ROWS is n×d float64, LABELS n integers. One JSON line per edition on stdout: seconds per fit
+ROWS is n×d float64, LABELS n integers, PAIRS m×3 integers: two rows, and 1 if similar. One JSON line per edition on stdout: seconds per fit
 (minimum and median over the repeats, wall and process CPU time) and the trace of A to compare.
 Threads are set from outside (OPENBLAS_NUM_THREADS, OMP_NUM_THREADS).
 
@@ -27,9 +27,10 @@ def main():
     arguments = parse_arguments()
     rows = np.ascontiguousarray(np.load(arguments.rows), dtype=np.float64)
     labels = np.load(arguments.labels)
+    pairs = np.load(arguments.pairs) if arguments.pairs else None
     for edition, fit in (("numpy", fit_numpy), ("scipy", fit_scipy)):
         timing, result = measure(
-            lambda: fit(rows, labels, arguments.ridge, arguments.form), arguments.repeats
+            lambda: fit(rows, labels, pairs, arguments.ridge, arguments.form), arguments.repeats
         )
         report = {
             "edition": edition,
@@ -50,7 +51,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", help="n×d float64 .npy file")
     parser.add_argument("labels", help="n integers .npy file")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("pairs", nargs="?", help="m×3 integers .npy file: first row, second row, 1 if similar")
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--ridge", type=float, default=0.0, help="λ added to both diagonals")
     parser.add_argument(
         "--form",
@@ -81,8 +83,8 @@ def trace_of_metric(result, form):
     return float(np.trace(result) if form == "matrix" else np.vdot(result, result))
 
 
-def fit_numpy(rows, labels, ridge, form):
-    s, d = scatters(rows, labels, lambda x: x.T @ x, add_scaled)
+def fit_numpy(rows, labels, pairs, ridge, form):
+    s, d = sums(rows, labels, pairs, lambda x: x.T @ x, add_scaled)
     add_ridge(s, d, ridge)
     lower = np.linalg.cholesky(s)
     values, u = np.linalg.eigh(lower.T @ d @ lower)
@@ -92,8 +94,8 @@ def fit_numpy(rows, labels, ridge, form):
     return components.T @ components if form == "matrix" else components
 
 
-def fit_scipy(rows, labels, ridge, form):
-    s, d = scatters(rows, labels, lower_gram, add_scaled_blas)
+def fit_scipy(rows, labels, pairs, ridge, form):
+    s, d = sums(rows, labels, pairs, lower_gram, add_scaled_blas)
     add_ridge(s, d, ridge)
     # DSx = λx: LAPACK's dsygvd does Cholesky, LᵀDL by dsygst (half the work of two products),
     # dsyevd and the triangular solve, and returns W itself.
@@ -104,6 +106,12 @@ def fit_scipy(rows, labels, ridge, form):
         return w.T
     a = blas.dsyrk(1.0, w, lower=1)
     return a + np.tril(a, -1).T
+
+
+def sums(rows, labels, pairs, gram, add_scaled):
+    if pairs is None:
+        return scatters(rows, labels, gram, add_scaled)
+    return tuple(gram(rows[chosen[:, 0]] - rows[chosen[:, 1]]) for chosen in (pairs[pairs[:, 2] == 1], pairs[pairs[:, 2] == 0]))
 
 
 def scatters(rows, labels, gram, add_scaled):

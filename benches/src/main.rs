@@ -4,6 +4,9 @@
 mod fit;
 mod knn;
 mod npy;
+mod once;
+mod peak;
+mod rivals;
 mod search;
 mod stages;
 mod time;
@@ -14,18 +17,26 @@ use std::io::Write as _;
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let report = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["fit", python, n, d, c, threads, repeats] => {
-            let shape = fit::Shape { n: n.parse()?, d: d.parse()?, c: c.parse()? };
-            fit::run(python, shape, threads.parse()?, repeats.parse()?)?
+        ["fit", python, octave, pairs, n, d, c, threads, repeats] => {
+            let (n, d, c) = (n.parse()?, d.parse()?, c.parse()?);
+            let (threads, repeats) = (threads.parse()?, repeats.parse()?);
+            let octave = (octave != "-").then_some(octave);
+            fit::run(python, octave, fit::Shape { n, d, c, pairs, threads, repeats })?
         }
+        ["peak", threads] => peak::run(threads.parse()?)?,
+        ["rivals", python, csv] => rivals::run(python, csv)?,
         ["knn", python, queries, rows, d, threads, repeats, peers] => {
             let (queries, rows, d) = (queries.parse()?, rows.parse()?, d.parse()?);
             let (threads, repeats) = (threads.parse()?, repeats.parse()?);
             knn::run(python, &knn::Search { queries, rows, d, threads, repeats, peers })?
         }
+        ["once", kind, n, d, c, threads, repeats] => {
+            let (n, d, c) = (n.parse()?, d.parse()?, c.parse()?);
+            once::run(kind, n, d, c, threads.parse()?, repeats.parse()?)?
+        }
         ["search", n, d, c, threads] => search::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
         ["stages", n, d, c, threads] => stages::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
-        _ => bail!("usage: mahala-bench fit PYTHON N D C THREADS REPEATS | search N D C THREADS"),
+        _ => bail!("benches/run.py knows the arguments"),
     };
     Ok(writeln!(std::io::stdout(), "{report}")?)
 }

@@ -23,6 +23,12 @@ impl Times {
         result
     }
 
+    /// All of another's runs together, as one.
+    pub(crate) fn push_total(&mut self, parts: &Self) {
+        self.wall.push(parts.wall.iter().sum());
+        self.cpu.push(parts.cpu.iter().sum());
+    }
+
     /// Least and median of both, in seconds.
     pub(crate) fn to_json(&self) -> Value {
         json!({
@@ -40,6 +46,15 @@ impl Times {
     pub(crate) fn cpu_min(&self) -> f64 {
         least(&self.cpu)
     }
+}
+
+/// The least and the median of a peer's repeated reports.
+pub(crate) fn summary_of(lines: &[&Value]) -> Value {
+    let of = |key: &str| lines.iter().filter_map(|line| line[key].as_f64()).collect::<Vec<f64>>();
+    json!({
+        "wall_min": least(&of("wall_min")), "wall_median": median(&of("wall_median")),
+        "cpu_min": least(&of("cpu_min")), "cpu_median": median(&of("cpu_median")),
+    })
 }
 
 fn least(values: &[f64]) -> f64 {

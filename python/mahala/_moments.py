@@ -44,8 +44,8 @@ class Moments(_mahala.Moments):
     """
 
     def update(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Moments:
-        """Adds rows. A float64 array of any layout is read where it lies, without a copy."""
-        X = check_array(X, dtype=np.float64)
+        """Adds rows. A float64 or float32 array of any layout is read where it lies, without a copy."""
+        X = check_array(X, dtype=[np.float64, np.float32])
         y = column_or_1d(y)
         check_consistent_length(X, y)
         classes, codes = encode(y)

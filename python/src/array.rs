@@ -6,7 +6,7 @@
 use mahala::{Labels, Mat, MatRef, Rows};
 use numpy::ndarray::{Array2, ArrayView2};
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::PyValueError;
@@ -28,6 +28,16 @@ pub(crate) fn matrix_of<'py>(array: &Bound<'py, PyAny>) -> PyResult<PyReadonlyAr
             let seen = error.into_inner().getattr("ndim")?;
             Err(PyValueError::new_err(format!("an array with 2 dimensions is needed, this has {seen}")))
         }
+    }
+}
+
+/// A matrix of float32, readable where it lies, if that is what the array is.
+pub(crate) fn single_matrix_of<'py>(
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Option<PyReadonlyArray2<'py, f32>>> {
+    match array.cast::<PyArray2<f32>>() {
+        Ok(array) if is_aligned(array)? => Ok(Some(array.try_readonly()?)),
+        _ => Ok(None),
     }
 }
 
@@ -98,7 +108,7 @@ pub(crate) fn labels_of(names: &[String], codes: &PyReadonlyArray1<'_, u32>) -> 
 
 /// A view as faer's: no copy.
 #[allow(unsafe_code)]
-pub(crate) fn mat_ref<'a>(view: &'a ArrayView2<'_, f64>) -> MatRef<'a, f64> {
+pub(crate) fn mat_ref<'a, T>(view: &'a ArrayView2<'_, T>) -> MatRef<'a, T> {
     let (rows, columns) = view.dim();
     let (down, right) = (view.strides()[0], view.strides()[1]);
     // SAFETY: pointer, shape and strides (in elements, of either sign) are those of a valid view, whose
@@ -130,8 +140,8 @@ pub(crate) fn mat_out<'py>(py: Python<'py>, matrix: MatRef<'_, f64>) -> Bound<'p
     Array2::from_shape_fn((matrix.nrows(), matrix.ncols()), |(i, j)| matrix[(i, j)]).into_pyarray(py)
 }
 
-fn is_aligned(array: &Bound<'_, PyArray2<f64>>) -> PyResult<bool> {
+fn is_aligned<T: Element>(array: &Bound<'_, PyArray2<T>>) -> PyResult<bool> {
     let aligned: bool = array.getattr("flags")?.getattr("aligned")?.extract()?;
     // Strides that are no multiple of the cells' size cannot be told to a matrix library.
-    Ok(aligned && array.strides().iter().all(|stride| stride % 8 == 0))
+    Ok(aligned && array.strides().iter().all(|stride| stride.unsigned_abs().is_multiple_of(size_of::<T>())))
 }

@@ -1,6 +1,6 @@
 //! Moments as a Python class.
 
-use crate::array::{labels_of, mat_ref, matrix_of, vector_of};
+use crate::array::{labels_of, mat_ref, matrix_of, single_matrix_of, vector_of};
 use crate::run::{detached, to_python};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -37,9 +37,14 @@ impl Moments {
     ) -> PyResult<()> {
         let labels = labels_of(&names, &codes)?;
         let weights = weights.map(vector_of).transpose()?;
+        let moments = &mut self.0;
+        if let Some(matrix) = single_matrix_of(x)? {
+            let view = matrix.as_array();
+            let update = move || moments.update(mat_ref(&view), &labels, weights.as_deref());
+            return detached(x.py(), threads, update);
+        }
         let matrix = matrix_of(x)?;
         let view = matrix.as_array();
-        let moments = &mut self.0;
         detached(x.py(), threads, move || moments.update(mat_ref(&view), &labels, weights.as_deref()))
     }
 

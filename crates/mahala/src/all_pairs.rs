@@ -8,11 +8,13 @@
 
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
-use crate::linalg::{parallelism, times_power_of_two};
-use crate::moments::{ClassMoments, Moments, members_by_class};
+use crate::gram::{BLOCK, Block};
+use crate::linalg::{column, parallelism, times_power_of_two};
+use crate::moments::{ClassMoments, Moments, first_not_finite, members_by_class};
 use crate::scatter::{PairCount, Scatter};
-use faer::{Mat, MatMut};
+use crate::units::{Units, column_peaks};
+use faer::{Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
 /// The two sums, class after class.
 struct Sums {
@@ -22,6 +24,20 @@ struct Sums {
     /// Rows, weight and mean of each class added.
     classes: Vec<(u64, f64, Vec<f64>)>,
 }
+
+/// The sums over a run of rows that are grouped by class.
+struct Pooled {
+    /// `Σ_c n_c M_c`, with `n_c` the rows of the whole class and `M_c` the scatter of those in the run.
+    s: Mat<f64>,
+    /// `Σ_c M_c`
+    p: Mat<f64>,
+    /// Each class of the run: its place in the order, and the rows and mean of those in the run.
+    classes: Vec<(usize, u64, Vec<f64>)>,
+}
+
+/// Where threads pay, rows are summed in runs of at least this many blocks, and in at most [`RUNS`] runs.
+const RUN: usize = 32;
+const RUNS: usize = 32;
 
 impl Scatter {
     /// All pairs at once, in `O(c·d²)` from the moments.
@@ -50,32 +66,138 @@ impl Scatter {
     /// # Errors
     /// One class only, or no class with two rows.
     pub fn all_pairs_of(data: &Dataset) -> Result<(Self, Vec<f64>)> {
-        let members = members_by_class(data.labels());
+        Self::all_pairs_of_rows(data.rows().as_mat(), data.labels())
+    }
+
+    /// As [`Scatter::all_pairs_of`], for a matrix of any layout whose cells 64-bit numbers hold exactly
+    /// (`f64`, `f32`, integers): they are converted a block at a time, and all sums are of 64-bit numbers.
+    ///
+    /// ```
+    /// use mahala::{Labels, Mat, Scatter};
+    /// let rows = Mat::from_fn(4, 1, |i, _| [0.0f32, 1.0, 5.0, 6.0][i]);
+    /// let (scatter, mean) = Scatter::all_pairs_of_rows(rows.as_ref(), &Labels::new(["a", "a", "b", "b"]))?;
+    /// assert_eq!((scatter.s()[(0, 0)], mean[0]), (2.0, 3.0));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Scatter::all_pairs_of`]; also another number of labels than of rows, or a cell that is not finite.
+    pub fn all_pairs_of_rows<T: Copy + Into<f64> + Sync>(
+        rows: MatRef<'_, T>,
+        labels: &Labels,
+    ) -> Result<(Self, Vec<f64>)> {
+        let (n, columns) = rows.shape();
+        if labels.len() != n {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
+        }
+        let members = members_by_class(labels);
         let mut present: Vec<(&str, &[usize])> =
-            data.labels().names().iter().zip(&members).map(|(name, rows)| (&**name, &**rows)).collect();
+            labels.names().iter().zip(&members).map(|(name, rows)| (&**name, &**rows)).collect();
         present.retain(|(_, rows)| !rows.is_empty());
         check(present.iter().map(|(name, rows)| (*name, rows.len() as u64)))?;
         present.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
-        if 1000 * present[0].1.len() > 999 * data.len() {
+        if 1000 * present[0].1.len() > 999 * n {
             // Nearly all rows are of one class: w P − S would cancel.
-            let moments = Moments::of(data)?;
-            let mean = (0..data.columns()).map(|j| moments.mean_of_column(j)).collect();
+            let mut moments = Moments::new(columns)?;
+            moments.update(rows, labels, None)?;
+            let mean = (0..columns).map(|j| moments.mean_of_column(j)).collect();
             return Ok((Self::all_pairs(&moments)?, mean));
         }
-        let (rows, columns) = (data.rows().as_mat(), data.columns());
-        let units = Units::from_peaks(column_peaks(rows));
-        let mut sums = Sums::new(columns, data.len() as f64);
-        let (mut pooled, mut block) = (ClassMoments::new("", columns), Block::new(columns));
-        for (c, (_, members)) in present.iter().enumerate() {
-            pooled.begin_class();
-            for indices in members.chunks(BLOCK) {
-                pooled.absorb(&mut block, rows, indices, &units, None, parallelism(columns));
+        let classes: Vec<&[usize]> = present.iter().map(|(_, rows)| *rows).collect();
+        // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
+        let mut units = Units::new(columns);
+        let mut pooled = Pooled::of(rows, &classes, &units);
+        if !pooled.surely_in_range() {
+            let peaks = column_peaks(rows);
+            if peaks.iter().any(|peak| !peak.is_finite()) {
+                return Err(first_not_finite(rows));
             }
-            let next = present.get(c + 1).map_or(0, |(_, rows)| rows.len());
-            sums.add_pooled(&pooled, (members.len() - next) as f64);
+            units = Units::from_peaks(peaks);
+            if !units.are_plain() {
+                pooled = Pooled::of(rows, &classes, &units);
+            }
         }
-        sums.subtract_from_pooled(&pooled);
-        sums.finish(units.exponents())
+        Sums::of_pooled(pooled, n as f64).finish(units.exponents())
+    }
+}
+
+impl Pooled {
+    /// The classes come in descending order of size.
+    fn of<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, classes: &[&[usize]], units: &Units) -> Self {
+        let blocks = classes.iter().enumerate().flat_map(|(c, rows)| rows.chunks(BLOCK).map(move |b| (c, b)));
+        let blocks: Vec<(usize, &[usize])> = blocks.collect();
+        let sizes: Vec<f64> = classes.iter().map(|rows| rows.len() as f64).collect();
+        let d = rows.ncols();
+        let par = parallelism(d);
+        let run = |blocks: &[(usize, &[usize])]| Self::of_run(rows, blocks, &sizes, units, par);
+        // The cut into runs depends on the shape alone, so the bits do not depend on the number of threads.
+        // Wide rows have threads within the product.
+        if !matches!(par, Par::Seq) || rows.nrows() * d * d < 50_000_000 {
+            return run(&blocks);
+        }
+        let length = RUN.max(blocks.len().div_ceil(RUNS));
+        let parts: Vec<Self> = blocks.par_chunks(length).map(run).collect();
+        let mut parts = parts.into_iter();
+        let first = parts.next().unwrap_or_else(|| run(&[]));
+        parts.fold(first, |sum, part| sum.merged(part, &sizes))
+    }
+
+    fn of_run<T: Copy + Into<f64>>(
+        rows: MatRef<'_, T>,
+        blocks: &[(usize, &[usize])],
+        sizes: &[f64],
+        units: &Units,
+        par: Par,
+    ) -> Self {
+        let d = rows.ncols();
+        let (mut s, mut classes) = (Mat::zeros(d, d), Vec::new());
+        let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, sizes[0] as usize));
+        let groups: Vec<&[(usize, &[usize])]> = blocks.chunk_by(|a, b| a.0 == b.0).collect();
+        for (k, group) in groups.iter().enumerate() {
+            let class = group[0].0;
+            pooled.begin_class();
+            for (_, indices) in *group {
+                pooled.absorb(&mut block, rows, indices, units, None, par);
+            }
+            classes.push((class, pooled.rows, pooled.mean.clone()));
+            let next = groups.get(k + 1).map_or(0.0, |group| sizes[group[0].0]);
+            add_lower(&mut s, sizes[class] - next, &pooled.scatter);
+        }
+        Self { s, p: pooled.scatter, classes }
+    }
+
+    /// Adds the run that follows. A class that is in both has one more row to add: the step between the
+    /// two means (see [`ClassMoments::absorb`]).
+    fn merged(mut self, other: Self, sizes: &[f64]) -> Self {
+        add_lower(&mut self.s, 1.0, &other.s);
+        add_lower(&mut self.p, 1.0, &other.p);
+        let mut others = other.classes.into_iter().peekable();
+        if let Some((class, rows, mean)) = self.classes.last_mut()
+            && let Some((_, more, other)) = others.next_if(|other| other.0 == *class)
+        {
+            let (a, b) = (*rows as f64, more as f64);
+            let between: Vec<f64> = other.iter().zip(&*mean).map(|(b, a)| b - a).collect();
+            for (j, y) in between.iter().enumerate() {
+                for (i, x) in between.iter().enumerate().skip(j) {
+                    let step = a * b / (a + b) * x * y;
+                    self.p[(i, j)] += step;
+                    self.s[(i, j)] += sizes[*class] * step;
+                }
+            }
+            mean.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
+            *rows += more;
+        }
+        self.classes.extend(others);
+        self
+    }
+
+    /// Whether the largest value of each column is between 2^-200 and 2^200: it is at most
+    /// `|m| + √P_jj`, and at least 2^-40 of that for any number of rows.
+    fn surely_in_range(&self) -> bool {
+        (0..self.p.ncols()).all(|j| {
+            let mean = self.classes.iter().fold(0.0, |m: f64, (_, _, mean)| m.max(mean[j].abs()));
+            (2f64.powi(-160)..2f64.powi(200)).contains(&(mean + self.p[(j, j)].sqrt()))
+        })
     }
 }
 
@@ -92,7 +214,7 @@ impl Sums {
             let d = contiguous(self.d.as_mut(), j);
             let columns: Vec<(f64, f64, &[f64])> = classes
                 .iter()
-                .map(|class| (class.weight(), self.w - class.weight(), class.scatter_column(j)))
+                .map(|class| (class.weight(), self.w - class.weight(), column(class.scatter(), j)))
                 .collect();
             for i in j..n {
                 for (w_c, rest, m) in &columns {
@@ -105,39 +227,28 @@ impl Sums {
         self.classes.extend(kept);
     }
 
-    /// `S ← S + factor·P`, and keeps what is known of the class that came last.
-    fn add_pooled(&mut self, pooled: &ClassMoments, factor: f64) {
-        self.classes.push((pooled.rows(), pooled.weight(), pooled.mean().to_vec()));
-        if factor == 0.0 {
-            return;
+    /// `D = w P − S` so far.
+    fn of_pooled(pooled: Pooled, w: f64) -> Self {
+        let Pooled { s, p: mut d, classes } = pooled;
+        for j in 0..s.ncols() {
+            let d = &mut contiguous(d.as_mut(), j)[j..];
+            d.iter_mut().zip(&column(s.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
         }
-        for j in 0..self.s.ncols() {
-            let s = &mut contiguous(self.s.as_mut(), j)[j..];
-            s.iter_mut().zip(&pooled.scatter_column(j)[j..]).for_each(|(s, p)| *s += factor * p);
-        }
-    }
-
-    /// `D ← w P − S`
-    fn subtract_from_pooled(&mut self, pooled: &ClassMoments) {
-        for j in 0..self.s.ncols() {
-            let d = &mut contiguous(self.d.as_mut(), j)[j..];
-            let s = &contiguous(self.s.as_mut(), j)[j..];
-            let terms = pooled.scatter_column(j)[j..].iter().zip(s);
-            d.iter_mut().zip(terms).for_each(|(d, (p, s))| *d = self.w * p - s);
-        }
+        let classes = classes.into_iter().map(|(_, rows, mean)| (rows, rows as f64, mean)).collect();
+        Self { s, d, w, classes }
     }
 
     /// Adds what lies between the classes: one row of a symmetric product for each.
     fn finish(mut self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
         let m = self.mean();
-        let mut block = Block::new(m.len());
+        let mut block = Block::new(m.len(), self.classes.len());
         for classes in self.classes.chunks(BLOCK) {
             block.clear();
             for (_, w_c, m_c) in classes {
                 let root = (self.w * w_c).sqrt();
                 block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
             }
-            add_gram(self.d.as_mut(), block.rows(), parallelism(m.len()));
+            block.add_gram_to(self.d.as_mut(), parallelism(m.len()));
         }
         let counts: Vec<(u64, f64)> = self.classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
         let (similar, dissimilar) = count_pairs(&counts);
@@ -154,6 +265,17 @@ impl Sums {
         let offset =
             |j: usize| self.classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
         (0..pivot.len()).map(|j| pivot[j] + offset(j) / self.w).collect()
+    }
+}
+
+/// `target += factor·matrix`, lower triangle only.
+fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
+    if factor == 0.0 {
+        return;
+    }
+    for j in 0..matrix.ncols() {
+        let to = &mut contiguous(target.as_mut(), j)[j..];
+        to.iter_mut().zip(&column(matrix.as_ref(), j)[j..]).for_each(|(to, x)| *to += factor * x);
     }
 }
 

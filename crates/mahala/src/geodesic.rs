@@ -12,8 +12,8 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Eigen, cholesky, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism, scaled_lower,
-    times_power_of_two, weighted_gram,
+    Eigen, cholesky, column, dot_of_sizes, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism,
+    scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
 use crate::spd::Spd;
@@ -271,23 +271,15 @@ impl Geodesic {
 fn floors(eigen: &Eigen, sizes: &[f64]) -> Vec<f64> {
     let n = sizes.len();
     let largest = eigen.values[n - 1].max(0.0);
-    // |U|ᵀ·sizes, eight rows at a time so that the sums do not wait for each other.
-    let size = |k: usize| {
-        let u = eigen.vectors.col(k);
-        let mut sums = [0.0; 8];
-        for (i, (u, c)) in u.iter().zip(sizes).enumerate() {
-            sums[i & 7] += u.abs() * c;
-        }
-        sums.iter().sum::<f64>()
-    };
+    let size = |k: usize| dot_of_sizes(column(eigen.vectors.as_ref(), k), sizes);
     let floor = |k: usize| n as f64 * f64::EPSILON * size(k).powi(2).min(largest);
     (0..n).map(|k| floor(k).max(f64::MIN_POSITIVE)).collect()
 }
 
 /// `|Lᵀ|·√diag(D)`: the sizes behind `LᵀDL`, since `|D_ij| ≤ √(D_ii·D_jj)`.
 fn sizes_after_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<f64> {
-    let n = l.nrows();
-    (0..n).map(|j| (j..n).map(|i| l[(i, j)].abs() * d[(i, i)].max(0.0).sqrt()).sum()).collect()
+    let roots: Vec<f64> = (0..d.nrows()).map(|i| d[(i, i)].max(0.0).sqrt()).collect();
+    (0..l.ncols()).map(|j| dot_of_sizes(&column(l, j)[j..], &roots[j..])).collect()
 }
 
 /// At least `|L⁻¹|·√diag(B)`, by a substitution in which nothing cancels: the sizes behind `L⁻¹BL⁻ᵀ`.

@@ -179,7 +179,10 @@ impl Gmml {
         if first.is_empty() || second.is_empty() {
             return Err(Error::Empty { what: "the table of rows" });
         }
-        let statistics = ColumnStatistics::of(first).merged(&ColumnStatistics::of(second));
+        let mut statistics = ColumnStatistics::of(first);
+        if !std::ptr::eq(first, second) {
+            statistics = statistics.merged(&ColumnStatistics::of(second));
+        }
         let scale = self.standardize.then(|| statistics.scale.clone());
         let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
         let solution = solve(pairs)?;

@@ -1,168 +1,79 @@
 //! Sums of outer products by blocks: the one kernel under moments and pairs.
 //!
-//! Rows are copied, a block at a time, into a buffer in which each feature is contiguous; there the
-//! symmetric product runs near the machine's peak, and centring costs one pass over memory in cache.
-//! Features of extreme scale are measured in a power of two of their own (their *unit*), which is
-//! exact and keeps squares of 1e±150 in range.
+//! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
+//! symmetric product runs near the machine's peak: feature by feature for the general one, row by row for
+//! that of narrow rows. There, in cache, they are centred.
 
-use crate::linalg::{exponent_of, times_power_of_two};
+use crate::linalg::{sum_of_eights, times_power_of_two};
+use crate::narrow;
+use crate::units::Units;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Accum, MatMut, MatRef, Par};
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
 pub(crate) const BLOCK: usize = 512;
-
-/// `target += blockᵀ·block`, lower triangle only.
-pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
-    matmul(
-        target,
-        BlockStructure::TriangularLower,
-        Accum::Add,
-        block.transpose(),
-        BlockStructure::Rectangular,
-        block,
-        BlockStructure::Rectangular,
-        1.0,
-        par,
-    );
-}
-
-/// The unit of each feature, as an exponent of two; 0 unless the feature's scale is extreme.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Units {
-    peaks: Vec<f64>,
-    exponents: Vec<i32>,
-}
-
-impl Units {
-    pub(crate) fn new(columns: usize) -> Self {
-        Self { peaks: vec![0.0; columns], exponents: vec![0; columns] }
-    }
-
-    /// Units that suit the largest values seen in each column.
-    pub(crate) fn from_peaks(peaks: Vec<f64>) -> Self {
-        let exponents = peaks.iter().map(|&peak| unit_of(peak)).collect();
-        Self { peaks, exponents }
-    }
-
-    pub(crate) fn peaks(&self) -> &[f64] {
-        &self.peaks
-    }
-
-    pub(crate) fn exponents(&self) -> &[i32] {
-        &self.exponents
-    }
-
-    pub(crate) fn are_plain(&self) -> bool {
-        self.exponents.iter().all(|&e| e == 0)
-    }
-
-    /// The units after more has been seen.
-    pub(crate) fn widened(&self, peaks: &[f64]) -> Self {
-        Self::from_peaks(self.peaks.iter().zip(peaks).map(|(a, b)| a.max(*b)).collect())
-    }
-
-    /// What sums in the units `self` must be shifted by to be in the units `other`; None if by nothing.
-    pub(crate) fn shift_to(&self, other: &Self) -> Option<Vec<i32>> {
-        let shift: Vec<i32> = self.exponents.iter().zip(&other.exponents).map(|(a, b)| a - b).collect();
-        shift.iter().any(|&s| s != 0).then_some(shift)
-    }
-}
-
-/// The unit for a column whose largest absolute value is `peak`: 0 wherever squares and their sums
-/// stay far from the ends of the range.
-fn unit_of(peak: f64) -> i32 {
-    let exponent = exponent_of(peak);
-    if peak == 0.0 || exponent.abs() <= 200 { 0 } else { exponent }
-}
-
-/// The largest absolute value of each column; NaN where a cell is not finite.
-pub(crate) fn column_peaks(rows: MatRef<'_, f64>) -> Vec<f64> {
-    let mut peaks = vec![0.0f64; rows.ncols()];
-    // x·0 is 0 for a finite number only; sums need no branch.
-    let mut checks = vec![0.0f64; rows.ncols()];
-    if let Some(rows) = rows.try_as_row_major() {
-        for i in 0..rows.nrows() {
-            for ((peak, check), x) in peaks.iter_mut().zip(&mut checks).zip(rows.row(i).as_slice()) {
-                *peak = if x.abs() > *peak { x.abs() } else { *peak };
-                *check += x * 0.0;
-            }
-        }
-    } else {
-        for (j, (peak, check)) in peaks.iter_mut().zip(&mut checks).enumerate() {
-            for x in rows.col(j).iter() {
-                *peak = if x.abs() > *peak { x.abs() } else { *peak };
-                *check += x * 0.0;
-            }
-        }
-    }
-    peaks.iter().zip(checks).map(|(peak, check)| peak + check).collect()
-}
-
-/// Multiplies entry (i, j) of a lower triangle by `2^(shift_i + shift_j)`.
-pub(crate) fn shift_lower(matrix: &mut Mat<f64>, shift: &[i32]) {
-    for j in 0..matrix.ncols() {
-        for i in j..matrix.nrows() {
-            matrix[(i, j)] = times_power_of_two(matrix[(i, j)], shift[i] + shift[j]);
-        }
-    }
-}
-
-/// A block of rows with each feature contiguous.
-pub(crate) struct Block {
-    buffer: Vec<f64>,
-    columns: usize,
-    used: usize,
-    /// Rows that must be made or scaled before they are transposed.
-    staging: Vec<f64>,
-}
 
 /// The distance between the columns of a block: room for one row more than [`BLOCK`], and not a power
 /// of two, so that columns do not share their place in the cache.
 const STRIDE: usize = BLOCK + 8;
 
+/// A block of rows, in 64-bit numbers.
+pub(crate) struct Block {
+    /// Feature after feature, [`STRIDE`] apart; or row after row, if they are narrow.
+    cells: Vec<f64>,
+    columns: usize,
+    used: usize,
+}
+
 impl Block {
-    /// Room for [`BLOCK`] rows and one more.
-    pub(crate) fn new(columns: usize) -> Self {
-        Self { buffer: vec![0.0; STRIDE * columns], columns, used: 0, staging: Vec::new() }
+    /// Room for as many rows, at most [`BLOCK`], and one more.
+    pub(crate) fn new(columns: usize, rows: usize) -> Self {
+        let rows = rows.min(BLOCK) + 1;
+        let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { STRIDE * columns };
+        Self { cells: vec![0.0; cells], columns, used: 0 }
     }
 
-    pub(crate) fn rows(&self) -> MatRef<'_, f64> {
-        MatRef::from_column_major_slice_with_stride(&self.buffer, self.used, self.columns, STRIDE)
+    /// Adds the sum of the rows' outer products to the lower triangle of `target`.
+    pub(crate) fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
+        if narrow::is(self.columns) {
+            return narrow::add_gram(target, &self.cells[..self.used * narrow::width(self.columns)]);
+        }
+        let block = MatRef::from_column_major_slice_with_stride(&self.cells, self.used, self.columns, STRIDE);
+        matmul(
+            target,
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            block.transpose(),
+            BlockStructure::Rectangular,
+            block,
+            BlockStructure::Rectangular,
+            1.0,
+            par,
+        );
     }
 
     /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
     /// root of its weight; returns the mean. Constant features become exactly 0: they are summed around
     /// their first value.
-    pub(crate) fn gather_centred(
+    pub(crate) fn gather_centred<T: Copy + Into<f64>>(
         &mut self,
-        rows: MatRef<'_, f64>,
+        rows: MatRef<'_, T>,
         indices: &[usize],
         units: &Units,
         weights: Option<&[f64]>,
     ) -> Vec<f64> {
-        let plain = rows.try_as_row_major().filter(|_| units.are_plain());
-        if plain.is_none() {
-            self.staging.clear();
-            for &i in indices {
-                let row = units.exponents().iter().enumerate();
-                self.staging.extend(row.map(|(j, &unit)| times_power_of_two(rows[(i, j)], -unit)));
-            }
+        self.used = indices.len();
+        self.gather(rows, indices);
+        if !units.are_plain() {
+            self.measure_in(units);
         }
-        let chosen: Vec<&[f64]> = match plain {
-            Some(rows) => indices.iter().map(|&i| rows.row(i).as_slice()).collect(),
-            None => self.staging.chunks_exact(self.columns).collect(),
-        };
-        let mean = mean_of(&chosen, weights);
-        self.used = chosen.len();
-        match weights {
-            None => transpose(&mut self.buffer, &chosen, |x, _, j| x - mean[j]),
-            Some(weights) => {
-                let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
-                transpose(&mut self.buffer, &chosen, |x, i, j| roots[i] * (x - mean[j]));
-            }
+        let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
+        let weights = weights.zip(roots.as_deref());
+        if narrow::is(self.columns) {
+            return narrow::centre(&mut self.cells, self.columns, self.used, weights);
         }
-        mean
+        let used = self.used;
+        self.cells.chunks_exact_mut(STRIDE).map(|feature| centre(&mut feature[..used], weights)).collect()
     }
 
     /// Sets the block to `√weight · (a − b)` for the given pairs of rows, in the given units.
@@ -172,21 +83,21 @@ impl Block {
         units: &Units,
     ) {
         self.used = pairs.len();
-        self.staging.clear();
-        for (a, b, weight) in pairs {
-            let root = weight.sqrt();
-            if units.are_plain() {
-                self.staging.extend(a.iter().zip(b).map(|(a, b)| root * (a - b)));
-            } else {
-                // Scaled before the subtraction, so that ±1e308 does not overflow.
-                let cells = a.iter().zip(b).zip(units.exponents());
-                let difference =
-                    |a, b, unit: i32| times_power_of_two(a, -unit) - times_power_of_two(b, -unit);
-                self.staging.extend(cells.map(|((a, b), unit)| root * difference(*a, *b, *unit)));
-            }
+        let pairs: Vec<(&[f64], &[f64], f64)> = pairs.map(|(a, b, weight)| (a, b, weight.sqrt())).collect();
+        if units.are_plain() {
+            return self.write(|i, first, to| {
+                let (a, b, root) = (&pairs[i].0[first..], &pairs[i].1[first..], pairs[i].2);
+                to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b));
+            });
         }
-        let rows: Vec<&[f64]> = self.staging.chunks_exact(self.columns).collect();
-        transpose(&mut self.buffer, &rows, |x, _, _| x);
+        // Scaled before the subtraction, so that ±1e308 does not overflow.
+        self.write(|i, first, to| {
+            let (a, b, root) = pairs[i];
+            for (j, to) in (first..).zip(to) {
+                let scaled = |x: f64| times_power_of_two(x, -units.exponents()[j]);
+                *to = root * (scaled(a[j]) - scaled(b[j]));
+            }
+        });
     }
 
     /// Empties the block.
@@ -198,38 +109,81 @@ impl Block {
     pub(crate) fn push(&mut self, row: impl Iterator<Item = f64>) {
         let at = self.used;
         self.used += 1;
-        row.enumerate().for_each(|(j, x)| self.buffer[j * STRIDE + at] = x);
+        let (first, step) = self.place(at);
+        row.zip(self.cells[first..].iter_mut().step_by(step)).for_each(|(x, cell)| *cell = x);
     }
-}
 
-/// The weighted mean of the rows, summed around the first of them.
-fn mean_of(rows: &[&[f64]], weights: Option<&[f64]>) -> Vec<f64> {
-    let pivot = rows[0];
-    let mut sums = vec![0.0; pivot.len()];
-    for (i, row) in rows.iter().enumerate() {
-        let cells = sums.iter_mut().zip(row.iter().zip(pivot));
-        match weights {
-            None => cells.for_each(|(sum, (x, p))| *sum += x - p),
-            Some(w) => cells.for_each(|(sum, (x, p))| *sum += w[i] * (x - p)),
+    /// Where a row begins, and how far its cells are apart.
+    fn place(&self, row: usize) -> (usize, usize) {
+        if narrow::is(self.columns) { (row * narrow::width(self.columns), 1) } else { (row, STRIDE) }
+    }
+
+    fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
+        if let Some(rows) = rows.try_as_row_major() {
+            return self.write(|i, first, to| {
+                let row = &rows.row(indices[i]).as_slice()[first..];
+                to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
+            });
+        }
+        // Column by column, which suits the other layouts.
+        for j in 0..self.columns {
+            let (column, (first, step)) = (rows.col(j), self.place_of_feature(j));
+            let to = self.cells[first..].iter_mut().step_by(step);
+            to.zip(indices).for_each(|(to, &i)| *to = column[i].into());
         }
     }
-    let total = weights.map_or(rows.len() as f64, |w| w.iter().sum());
-    sums.iter().zip(pivot).map(|(sum, p)| p + sum / total).collect()
-}
 
-/// Writes `f(cell, row, column)` column by column; eight rows and eight columns at a time, so that each
-/// line of the cache is read and written once, whole.
-fn transpose(buffer: &mut [f64], rows: &[&[f64]], f: impl Fn(f64, usize, usize) -> f64) {
-    const TILE: usize = 8;
-    let columns = rows.first().map_or(0, |row| row.len());
-    for (group, rows) in rows.chunks(TILE).enumerate() {
-        for first in (0..columns).step_by(TILE) {
-            for j in first..(first + TILE).min(columns) {
-                let at = j * STRIDE + TILE * group;
-                for (k, (to, row)) in buffer[at..at + rows.len()].iter_mut().zip(rows).enumerate() {
-                    *to = f(row[j], TILE * group + k, j);
+    /// Where a feature begins, and how far its cells are apart.
+    fn place_of_feature(&self, j: usize) -> (usize, usize) {
+        if narrow::is(self.columns) { (j, narrow::width(self.columns)) } else { (j * STRIDE, 1) }
+    }
+
+    /// Has `fill(row, first, cells)` write a row's cells from column `first` on: the whole of it if rows are
+    /// narrow, otherwise eight columns of eight rows at a time, so that each line of the cache is read and
+    /// written once, whole.
+    fn write(&mut self, fill: impl Fn(usize, usize, &mut [f64])) {
+        const TILE: usize = 8;
+        if narrow::is(self.columns) {
+            let rows = self.cells.chunks_exact_mut(narrow::width(self.columns)).take(self.used);
+            rows.enumerate().for_each(|(i, row)| fill(i, 0, &mut row[..self.columns]));
+            return;
+        }
+        let mut tile = [[0.0; TILE]; TILE];
+        for top in (0..self.used).step_by(TILE) {
+            let height = TILE.min(self.used - top);
+            for first in (0..self.columns).step_by(TILE) {
+                let width = TILE.min(self.columns - first);
+                for (i, row) in (top..).zip(&mut tile[..height]) {
+                    fill(i, first, &mut row[..width]);
+                }
+                for j in 0..width {
+                    let at = (first + j) * STRIDE + top;
+                    self.cells[at..at + height].iter_mut().zip(&tile).for_each(|(to, row)| *to = row[j]);
                 }
             }
         }
     }
+
+    fn measure_in(&mut self, units: &Units) {
+        for (j, &unit) in units.exponents().iter().enumerate().filter(|(_, unit)| **unit != 0) {
+            let (first, step) = self.place_of_feature(j);
+            let cells = self.cells[first..].iter_mut().step_by(step).take(self.used);
+            cells.for_each(|x| *x = times_power_of_two(*x, -unit));
+        }
+    }
+}
+
+/// Centres one feature, and multiplies by the roots of the weights; returns the mean.
+fn centre(feature: &mut [f64], weights: Option<(&[f64], &[f64])>) -> f64 {
+    let pivot = feature[0];
+    let Some((weights, roots)) = weights else {
+        let offset = sum_of_eights(feature, feature, |x, _| x - pivot) / feature.len() as f64;
+        let mean = pivot + offset;
+        feature.iter_mut().for_each(|x| *x -= mean);
+        return mean;
+    };
+    let offset = sum_of_eights(feature, weights, |x, w| w * (x - pivot)) / weights.iter().sum::<f64>();
+    let mean = pivot + offset;
+    feature.iter_mut().zip(roots).for_each(|(x, root)| *x = root * (*x - mean));
+    mean
 }

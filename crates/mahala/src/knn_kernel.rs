@@ -113,21 +113,32 @@ fn scan_with<const FUSED: bool>(
 #[inline(always)]
 #[allow(clippy::inline_always)]
 fn score<const FUSED: bool>(tile: &[[f32; QUERIES]], rows: &[[f32; ROWS]], start: &[f32; ROWS]) -> Scores {
+    let (tile, more) = tile.split_at(tile.len().min(PIECE));
+    let (rows, more_rows) = rows.split_at(tile.len());
     let mut scores = [*start; QUERIES];
-    for (tile, rows) in tile.chunks(PIECE).zip(rows.chunks(PIECE)) {
+    accumulate::<FUSED>(&mut scores, tile, rows);
+    for (tile, rows) in more.chunks(PIECE).zip(more_rows.chunks(PIECE)) {
         let mut sums = [[0f32; ROWS]; QUERIES];
-        for (x, y) in tile.iter().zip(rows) {
-            for (sums, &x) in sums.iter_mut().zip(x) {
-                for (sum, &y) in sums.iter_mut().zip(y) {
-                    *sum = if FUSED { x.mul_add(y, *sum) } else { *sum + x * y };
-                }
-            }
-        }
+        accumulate::<FUSED>(&mut sums, tile, rows);
         for (scores, sums) in scores.iter_mut().zip(&sums) {
             scores.iter_mut().zip(sums).for_each(|(score, sum)| *score += sum);
         }
     }
     scores
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn accumulate<const FUSED: bool>(sums: &mut Scores, tile: &[[f32; QUERIES]], rows: &[[f32; ROWS]]) {
+    let mut kept = *sums;
+    for (x, y) in tile.iter().zip(rows) {
+        for (sums, &x) in kept.iter_mut().zip(x) {
+            for (sum, &y) in sums.iter_mut().zip(y) {
+                *sum = if FUSED { x.mul_add(y, *sum) } else { *sum + x * y };
+            }
+        }
+    }
+    *sums = kept;
 }
 
 #[inline(always)]

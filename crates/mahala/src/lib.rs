@@ -77,6 +77,7 @@ mod metric;
 mod model;
 mod moments;
 mod moments_bytes;
+mod narrow;
 mod neighborhood;
 mod objective;
 mod onnx;
@@ -90,6 +91,7 @@ mod solution;
 mod spd;
 mod standardize;
 mod subspace;
+mod units;
 mod verify;
 
 pub use auto::{Auto, AutoFit, Trial};

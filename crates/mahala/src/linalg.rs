@@ -117,6 +117,43 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     product
 }
 
+/// `M·diag(weight)·Mᵀ·x`, reading each column of `M` once, from row `from(k)` on: above it, it is 0.
+pub(crate) fn outer_times(
+    m: MatRef<'_, f64>,
+    from: impl Fn(usize) -> usize,
+    weight: impl Fn(usize) -> f64,
+    x: &[f64],
+) -> Vec<f64> {
+    let mut y = vec![0.0; m.nrows()];
+    for k in 0..m.ncols() {
+        let from = from(k);
+        let column = &column(m, k)[from..];
+        let along = weight(k) * dot(column, &x[from..]);
+        y[from..].iter_mut().zip(column).for_each(|(y, m)| *y += along * m);
+    }
+    y
+}
+
+/// `xᵀy`
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    sum_of_eights(x, y, |x, y| x * y)
+}
+
+/// `|x|ᵀy`
+pub(crate) fn dot_of_sizes(x: &[f64], y: &[f64]) -> f64 {
+    sum_of_eights(x, y, |x, y| x.abs() * y)
+}
+
+/// `Σ f(x_i, y_i)` by eight partial sums, which need not wait for each other.
+pub(crate) fn sum_of_eights(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
+    let mut partial = [0.0; 8];
+    for (x, y) in x.iter().zip(y) {
+        partial.iter_mut().zip(x.iter().zip(y)).for_each(|(sum, (x, y))| *sum += f(*x, *y));
+    }
+    partial.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| f(*x, *y)).sum::<f64>()
+}
+
 /// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
 pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
     const TILE: usize = 32;
@@ -177,9 +214,21 @@ pub(crate) fn scaled_lower(matrix: MatRef<'_, f64>, exponent: i32) -> Mat<f64> {
 
 /// The largest entry of the lower triangle in absolute value.
 pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
-    let d = matrix.nrows();
-    let of_column = |j: usize| matrix.col(j).subrows(j, d - j).iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-    (0..d).map(of_column).fold(0.0, f64::max)
+    let larger = |m: f64, x: f64| if x > m { x } else { m };
+    let mut largest = [0.0; 8];
+    for j in 0..matrix.ncols() {
+        let (eights, rest) = column(matrix, j)[j..].as_chunks::<8>();
+        for eight in eights {
+            largest.iter_mut().zip(eight).for_each(|(m, x)| *m = larger(*m, x.abs()));
+        }
+        largest.iter_mut().zip(rest).for_each(|(m, x)| *m = larger(*m, x.abs()));
+    }
+    largest.into_iter().fold(0.0, larger)
+}
+
+/// One column of a matrix that owns its cells, or is part of one.
+pub(crate) fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
+    matrix.col(j).try_as_col_major().expect("an owned matrix has contiguous columns").as_slice()
 }
 
 fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
@@ -195,7 +244,7 @@ fn check_finite_column(matrix: MatRef<'_, f64>, column: usize, from: usize) -> R
     let below = matrix.col(column).subrows(from, matrix.nrows() - from);
     // x·0 is 0 for a finite number only; the sum needs no branch.
     let products = match below.try_as_col_major() {
-        Some(below) => sum_of_products_with_zero(below.as_slice()),
+        Some(below) => sum_of_eights(below.as_slice(), below.as_slice(), |x, _| x * 0.0),
         None => below.iter().map(|x| x * 0.0).sum(),
     };
     if products == 0.0 {
@@ -203,15 +252,6 @@ fn check_finite_column(matrix: MatRef<'_, f64>, column: usize, from: usize) -> R
     }
     let row = (from..matrix.nrows()).find(|&row| !matrix[(row, column)].is_finite()).unwrap_or(from);
     Err(Error::NotFinite { row, column, value: matrix[(row, column)] })
-}
-
-fn sum_of_products_with_zero(values: &[f64]) -> f64 {
-    let (eights, rest) = values.as_chunks::<8>();
-    let mut partial = [0.0; 8];
-    for eight in eights {
-        partial.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x * 0.0);
-    }
-    partial.iter().sum::<f64>() + rest.iter().map(|x| x * 0.0).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 
 use crate::dataset::{Dataset, Labels, sort_class_names};
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks, shift_lower};
+use crate::gram::{BLOCK, Block};
 use crate::linalg::{parallelism, times_power_of_two};
+use crate::units::{Units, column_peaks, shift_lower};
 use faer::{Mat, MatRef, Par};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -51,12 +52,6 @@ impl ClassMoments {
         Self { name: name.to_owned(), rows: 0, weight: 0.0, mean, scatter }
     }
 
-    /// One column of the scatter.
-    pub(crate) fn scatter_column(&self, j: usize) -> &[f64] {
-        let column = self.scatter.col(j).try_as_col_major();
-        column.expect("an owned matrix has contiguous columns").as_slice()
-    }
-
     /// Starts another class whose scatter is added to what is there.
     pub(crate) fn begin_class(&mut self) {
         (self.rows, self.weight) = (0, 0.0);
@@ -94,10 +89,10 @@ impl ClassMoments {
     /// ```text
     /// M ← M_a + M_b + (w_a w_b / (w_a + w_b)) (m_b − m_a)(m_b − m_a)ᵀ
     /// ```
-    pub(crate) fn absorb(
+    pub(crate) fn absorb<T: Copy + Into<f64>>(
         &mut self,
         block: &mut Block,
-        rows: MatRef<'_, f64>,
+        rows: MatRef<'_, T>,
         indices: &[usize],
         units: &Units,
         weights: Option<&[f64]>,
@@ -114,7 +109,7 @@ impl ClassMoments {
             let root = (self.weight * weight / (self.weight + weight)).sqrt();
             block.push(mean.iter().zip(&self.mean).map(|(b, a)| root * (b - a)));
         }
-        add_gram(self.scatter.as_mut(), block.rows(), par);
+        block.add_gram_to(self.scatter.as_mut(), par);
         self.shift_mean(&mean, weight);
     }
 
@@ -193,13 +188,20 @@ impl Moments {
         Ok(moments)
     }
 
-    /// Adds rows, each with its label and, if given, its weight. The matrix may have any layout.
+    /// Adds rows, each with its label and, if given, its weight. The matrix may have any layout, and cells of
+    /// any type that 64-bit numbers hold exactly (`f32`, integers): they are converted a block at a time,
+    /// and all sums are of 64-bit numbers.
     ///
     /// # Errors
     /// Lengths that do not agree, cells that are not finite, weights that are negative or not finite.
     /// After an error nothing has been added.
-    pub fn update(&mut self, rows: MatRef<'_, f64>, labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
-        self.check(rows, labels, weights)?;
+    pub fn update<T: Copy + Into<f64> + Sync>(
+        &mut self,
+        rows: MatRef<'_, T>,
+        labels: &Labels,
+        weights: Option<&[f64]>,
+    ) -> Result<()> {
+        self.check(rows.shape(), labels, weights)?;
         let peaks = column_peaks(rows);
         if peaks.iter().any(|p| !p.is_finite()) {
             return Err(first_not_finite(rows));
@@ -221,7 +223,7 @@ impl Moments {
             .collect();
         let units = &self.units;
         let run = |(class, indices): (&mut ClassMoments, &[usize]), par| {
-            let mut block = Block::new(rows.ncols());
+            let mut block = Block::new(rows.ncols(), indices.len());
             for indices in indices.chunks(BLOCK) {
                 class.absorb(&mut block, rows, indices, units, weights, par);
             }
@@ -333,14 +335,14 @@ impl Moments {
         Self { columns, units: Units::from_peaks(peaks), classes }
     }
 
-    fn check(&self, rows: MatRef<'_, f64>, labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
-        self.check_columns(rows.ncols())?;
-        if labels.len() != rows.nrows() {
-            return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.nrows() });
+    fn check(&self, (rows, columns): (usize, usize), labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
+        self.check_columns(columns)?;
+        if labels.len() != rows {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows });
         }
         let Some(weights) = weights else { return Ok(()) };
-        if weights.len() != rows.nrows() {
-            return Err(Error::Length { what: "weights", seen: weights.len(), expected: rows.nrows() });
+        if weights.len() != rows {
+            return Err(Error::Length { what: "weights", seen: weights.len(), expected: rows });
         }
         match weights.iter().position(|w| !(w.is_finite() && *w >= 0.0)) {
             Some(index) => Err(Error::Weight { index, value: weights[index] }),
@@ -394,10 +396,10 @@ pub(crate) fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
     members
 }
 
-fn first_not_finite(rows: MatRef<'_, f64>) -> Error {
+pub(crate) fn first_not_finite<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Error {
     for row in 0..rows.nrows() {
         for column in 0..rows.ncols() {
-            let value = rows[(row, column)];
+            let value: f64 = rows[(row, column)].into();
             if !value.is_finite() {
                 return Error::NotFinite { row, column, value };
             }

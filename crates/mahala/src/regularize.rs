@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::geodesic::descending;
-use crate::linalg::{check_finite, cholesky, times_power_of_two};
+use crate::linalg::{check_finite, cholesky, column, sum_of_eights, times_power_of_two};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
 use crate::spd::Spd;
@@ -315,28 +315,20 @@ fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f
 
 /// The largest sum of absolute values of a column.
 fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
-    let of_column = |j: usize| matrix.col(j).iter().map(|x| x.abs()).sum::<f64>();
+    let of_column = |j: usize| sum_of_eights(column(matrix, j), column(matrix, j), |x, _| x.abs());
     (0..matrix.ncols()).map(of_column).fold(0.0, f64::max)
 }
 
 /// An estimate of the condition number in the 1-norm from the norm of a symmetric matrix and a way to
 /// apply its inverse (Hager 1984): a lower bound that is rarely off by more than a factor of 3, in `O(d²)`.
 pub(crate) fn condition_estimate(norm: f64, n: usize, inverse_times: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
-    let mut x = vec![1.0 / n as f64; n];
-    let mut estimate = 0.0;
-    for _ in 0..2 {
-        let y = inverse_times(&x);
-        let size: f64 = y.iter().map(|v| v.abs()).sum();
-        if size <= estimate {
-            break;
-        }
-        estimate = size;
-        let z = inverse_times(&y.iter().map(|v| v.signum()).collect::<Vec<_>>());
-        let steepest = (0..n).max_by(|&a, &b| z[a].abs().total_cmp(&z[b].abs())).unwrap_or(0);
-        x.fill(0.0);
-        x[steepest] = 1.0;
-    }
-    norm * estimate
+    let size = |y: &[f64]| y.iter().map(|v| v.abs()).sum::<f64>();
+    let y = inverse_times(&vec![1.0 / n as f64; n]);
+    let z = inverse_times(&y.iter().map(|v| v.signum()).collect::<Vec<_>>());
+    let steepest = (0..n).max_by(|&a, &b| z[a].abs().total_cmp(&z[b].abs())).unwrap_or(0);
+    let mut x = vec![0.0; n];
+    x[steepest] = 1.0;
+    norm * size(&y).max(size(&inverse_times(&x)))
 }
 
 #[cfg(test)]

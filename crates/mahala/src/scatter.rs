@@ -2,9 +2,10 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block, Units, add_gram, column_peaks};
+use crate::gram::{BLOCK, Block};
 use crate::linalg::{mirror_lower, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
+use crate::units::{Units, column_peaks};
 use faer::{Mat, MatRef};
 
 /// `S` and `D`, with the number of pairs behind each.
@@ -62,13 +63,25 @@ impl Scatter {
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
         pairs.check(first.len(), second.len())?;
-        let units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
-        let sum = |similar: bool| {
-            let chosen: Vec<&Pair> = pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
-            let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
-            sum_of_differences(&chosen, ends, &units)
+        let sums = |units: &Units| {
+            let sum = |similar: bool| {
+                let chosen: Vec<&Pair> =
+                    pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
+                let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
+                sum_of_differences(&chosen, ends, units)
+            };
+            rayon::join(|| sum(true), || sum(false))
         };
-        let ((s, similar), (d, dissimilar)) = rayon::join(|| sum(true), || sum(false));
+        // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
+        let mut units = Units::new(first.columns());
+        let mut both = sums(&units);
+        if !surely_in_range(&both.0.0, &both.1.0) {
+            units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
+            if !units.are_plain() {
+                both = sums(&units);
+            }
+        }
+        let ((s, similar), (d, dissimilar)) = both;
         let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
         let units = units.exponents().to_vec();
         Ok(Self::assemble(s, d, units, similar, dissimilar)?.from_samples(samples))
@@ -179,6 +192,12 @@ impl Scatter {
     }
 }
 
+/// Whether each column's sum of squares is far from the ends of the range of 64-bit numbers; a sum of 0 may
+/// be one of squares too small to see.
+fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
+    (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
+}
+
 fn sum_of_differences<'a, T>(
     pairs: &[T],
     ends: impl Fn(&T) -> (&'a [f64], &'a [f64], f64),
@@ -186,11 +205,11 @@ fn sum_of_differences<'a, T>(
 ) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
     let mut sum = Mat::zeros(n, n);
-    let mut block = Block::new(n);
+    let mut block = Block::new(n, pairs.len());
     let mut weight = 0.0;
     for chunk in pairs.chunks(BLOCK) {
         block.gather_differences(chunk.iter().map(&ends), units);
-        add_gram(sum.as_mut(), block.rows(), parallelism(n));
+        block.add_gram_to(sum.as_mut(), parallelism(n));
         weight += chunk.iter().map(|pair| ends(pair).2).sum::<f64>();
     }
     (sum, PairCount { pairs: pairs.len() as u64, weight })

@@ -4,7 +4,7 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
-use crate::linalg::{eigen, exponent_of, product, times_power_of_two};
+use crate::linalg::{eigen, exponent_of, outer_times, product, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
@@ -127,16 +127,10 @@ pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
 /// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = SWΛ⁻¹WᵀS`.
 fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norm_s: f64, norm_d: f64) -> (f64, f64) {
     let (w, log_lambda) = (geodesic.directions(), geodesic.log_eigenvalues());
-    let times = |m: MatRef<'_, f64>, x: &Mat<f64>| product(m, x.as_ref());
-    let s_times = |x: &Mat<f64>| times(l, &times(l.transpose(), x));
-    let column = |x: &[f64]| Mat::from_fn(x.len(), 1, |i, _| x[i]);
-    let list = |x: &Mat<f64>| x.col(0).iter().copied().collect::<Vec<f64>>();
-    let condition_s =
-        condition_estimate(norm_s, w.nrows(), |x| list(&times(w, &times(w.transpose(), &column(x)))));
+    let s_times = |x: &[f64]| outer_times(l, |j| j, |_| 1.0, x);
+    let condition_s = condition_estimate(norm_s, w.nrows(), |x| outer_times(w, |_| 0, |_| 1.0, x));
     let condition_d = condition_estimate(norm_d, w.nrows(), |x| {
-        let mut y = times(w.transpose(), &s_times(&column(x)));
-        y.col_mut(0).iter_mut().zip(log_lambda).for_each(|(y, log)| *y *= (-log).exp());
-        list(&s_times(&times(w, &y)))
+        s_times(&outer_times(w, |_| 0, |k| (-log_lambda[k]).exp(), &s_times(x)))
     });
     (condition_s, condition_d)
 }

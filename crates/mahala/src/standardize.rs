@@ -23,23 +23,28 @@ impl ColumnStatistics {
     /// If there is no row.
     pub fn of(rows: &Rows) -> Self {
         let (n, d) = (rows.len(), rows.columns());
-        let first = rows.row(0).to_vec();
-        let mut peaks = vec![0.0f64; d];
-        let mut mean = vec![0.0; d];
+        let (first, share) = (rows.row(0).to_vec(), 1.0 / n as f64);
+        let (mut peaks, mut mean) = (vec![0.0f64; d], vec![0.0; d]);
         for i in 0..n {
-            for (j, &x) in rows.row(i).iter().enumerate() {
-                peaks[j] = peaks[j].max(x.abs());
-                // Around the first row: exact for constant columns; divided first: no overflow.
-                mean[j] += x / n as f64 - first[j] / n as f64;
+            for ((peak, mean), (x, first)) in
+                peaks.iter_mut().zip(&mut mean).zip(rows.row(i).iter().zip(&first))
+            {
+                *peak = if x.abs() > *peak { x.abs() } else { *peak };
+                // Around the first row: exact for constant columns; shares of each: no overflow.
+                *mean += x * share - first * share;
             }
         }
         mean.iter_mut().zip(&first).for_each(|(m, f)| *m += f);
-        let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p)).collect();
+        // Not below 2^-1000, so that what takes it out is a number.
+        let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p).max(-1000)).collect();
+        let factors: Vec<f64> = units.iter().map(|&unit| times_power_of_two(1.0, -unit)).collect();
+        let centres: Vec<f64> = mean.iter().zip(&factors).map(|(m, factor)| m * factor).collect();
         let mut squares = vec![0.0; d];
         for i in 0..n {
-            for (j, &x) in rows.row(i).iter().enumerate() {
-                let z = times_power_of_two(x, -units[j]) - times_power_of_two(mean[j], -units[j]);
-                squares[j] += z * z;
+            let cells = rows.row(i).iter().zip(factors.iter().zip(&centres));
+            for (square, (x, (factor, centre))) in squares.iter_mut().zip(cells) {
+                let z = x * factor - centre;
+                *square += z * z;
             }
         }
         let constant = |j: usize| (1..n).all(|i| rows.row(i)[j] == first[j]);

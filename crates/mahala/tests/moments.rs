@@ -5,7 +5,7 @@ mod common;
 
 use common::{EPS, blobs, labelled, relative_difference, table};
 use mahala::{
-    ClassMoments, Dataset, Error, Gmml, Labels, Mat, Moments, Pairs, Random, Rows, Scatter, TChoice,
+    ClassMoments, Dataset, Error, Gmml, Labels, Mat, MatRef, Moments, Pairs, Random, Rows, Scatter, TChoice,
 };
 use proptest::prelude::*;
 
@@ -109,6 +109,41 @@ fn the_layout_of_the_matrix_changes_no_bit() {
         other.update(column_major.as_ref(), data.labels(), None).unwrap();
         assert_eq!(row_major.to_bytes(), other.to_bytes());
     }
+}
+
+#[test]
+fn cells_of_32_bits_are_summed_in_64() {
+    // Narrow and wide rows, each layout: as if the cells had been converted first, bit for bit.
+    for (n, d) in [(37, 3), (700, 20), (600, 50)] {
+        let data = blobs(n, d, 3, 4);
+        let narrow = |i: usize, j: usize| data.rows().row(i)[j] as f32;
+        let rows = Mat::from_fn(n, d, |i, j| f64::from(narrow(i, j)));
+        let mut expected = Moments::new(d).unwrap();
+        expected.update(rows.as_ref(), data.labels(), None).unwrap();
+        let (expected_scatter, expected_mean) =
+            Scatter::all_pairs_of_rows(rows.as_ref(), data.labels()).unwrap();
+        let column_major = Mat::from_fn(n, d, narrow);
+        let cells: Vec<f32> = (0..n * d).map(|k| narrow(k / d, k % d)).collect();
+        for rows in [column_major.as_ref(), MatRef::from_row_major_slice(&cells, n, d)] {
+            let mut moments = Moments::new(d).unwrap();
+            moments.update(rows, data.labels(), None).unwrap();
+            assert_eq!(moments.to_bytes(), expected.to_bytes());
+            let (scatter, mean) = Scatter::all_pairs_of_rows(rows, data.labels()).unwrap();
+            assert_eq!((scatter.s(), scatter.d()), (expected_scatter.s(), expected_scatter.d()));
+            assert_eq!(mean, expected_mean);
+        }
+    }
+}
+
+#[test]
+fn a_cell_that_is_not_finite_is_named_wherever_rows_come_from() {
+    let mut rows = Mat::from_fn(6, 2, |i, j| (i * i + j) as f32);
+    rows[(4, 1)] = f32::NAN;
+    let labels = Labels::new(["a", "b", "a", "b", "a", "b"]);
+    let error = Scatter::all_pairs_of_rows(rows.as_ref(), &labels).unwrap_err();
+    assert!(matches!(error, Error::NotFinite { row: 4, column: 1, .. }), "{error}");
+    let error = Scatter::all_pairs_of_rows(rows.as_ref(), &Labels::new(["a"])).unwrap_err();
+    assert!(matches!(error, Error::Length { seen: 1, expected: 6, .. }), "{error}");
 }
 
 #[test]

@@ -4,12 +4,12 @@ use super::Training;
 use crate::all_pairs::check_labels;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::gram::column_peaks;
 use crate::linalg::{eigen, exponent_of, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::random::Random;
 use crate::standardize::ColumnStatistics;
+use crate::units::column_peaks;
 use faer::{Mat, MatRef};
 
 /// A difference this much shorter than the longest is no difference.

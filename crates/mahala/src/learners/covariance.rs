@@ -3,7 +3,7 @@
 use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, add_gram};
+use crate::gram::{BLOCK, Block};
 use crate::linalg::{eigen, parallelism};
 use crate::memory::Spare;
 use crate::metric::Metric;
@@ -63,12 +63,15 @@ impl Learner for Covariance {
 fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
     let d = rows.columns();
     let mut sum = Mat::zeros(d, d);
+    let mut block = Block::new(d, rows.len());
     for first in (0..rows.len()).step_by(BLOCK) {
-        let length = BLOCK.min(rows.len() - first);
-        let z = |i: usize, j: usize| {
-            rows.row(first + i)[j] / statistics.scale[j] - statistics.mean[j] / statistics.scale[j]
-        };
-        add_gram(sum.as_mut(), Mat::from_fn(length, d, z).as_ref(), parallelism(d));
+        block.clear();
+        for i in first..rows.len().min(first + BLOCK) {
+            let cell =
+                |(j, x): (usize, &f64)| x / statistics.scale[j] - statistics.mean[j] / statistics.scale[j];
+            block.push(rows.row(i).iter().enumerate().map(cell));
+        }
+        block.add_gram_to(sum.as_mut(), parallelism(d));
     }
     sum
 }

@@ -1,0 +1,123 @@
+"""Runs the measurements; one JSON object a line: run.py BENCH PYTHON RESULTS [--quick] [--only KIND,...]
+
+BENCH is the program target/release/mahala-bench, PYTHON the interpreter that has the peers. Each point of a
+growth curve is a process of its own, so that its peak of memory is its own. What cannot run here is said aloud.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+
+PAPER = [(2310, 19, 7), (20000, 16, 26), (9298, 256, 10), (7797, 617, 26), (4000, 784, 10)]
+EMBEDDINGS = [(100_000, 384, 10), (100_000, 768, 10), (20_000, 1536, 10), (10_000, 4096, 10)]
+NEIGHBOURS = [(10_000, 10_000, 16), (4649, 4649, 256), (2000, 2000, 784), (10_000, 100_000, 64)]
+# Few dimensions, where a tree may win.
+FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 8)]
+KINDS = ["peak", "fit", "embeddings", "search", "knn", "trees", "growth", "memory", "rivals"]
+
+
+def main():
+    bench, python, results = sys.argv[1:4]
+    quick = "--quick" in sys.argv
+    only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else KINDS
+    octave = shutil.which("octave")
+    if octave is None:
+        print("not measured: Octave is not installed (Debian: octave)", file=sys.stderr)
+    commands = list(quick_commands(python, octave) if quick else all_commands(python, octave, only))
+    with open(results, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"what": "machine", **machine()}) + "\n")
+        for number, command in enumerate(commands, 1):
+            print(f"[{number}/{len(commands)}] {' '.join(command[:1] + command[-6:])}", file=sys.stderr)
+            line = subprocess.run([bench, *command], check=True, stdout=subprocess.PIPE, text=True).stdout
+            file.write(line)
+            file.flush()
+
+
+def quick_commands(python, octave):
+    yield ["peak", "1"]
+    yield from fits(python, octave, [(500, 20, 3)], [1], "2", ["all", "sampled"])
+    yield ["search", "300", "20", "3", "1"]
+    yield ["knn", python, "200", "300", "8", "1", "1", "faiss,brute,tree"]
+    yield ["once", "fit", "2000", "16", "4", "1", "3"]
+    yield ["once", "stream", "20000", "16", "4", "1", "1"]
+
+
+def all_commands(python, octave, only):
+    if "peak" in only:
+        yield from (["peak", threads] for threads in ("1", "2"))
+    if "fit" in only:
+        yield from fits(python, octave, PAPER, [1, 2], "7", ["all", "sampled"])
+    if "embeddings" in only:
+        # Octave's matrix functions take minutes here; the large shapes are measured twice.
+        yield from fits(python, None, EMBEDDINGS[:2], [1, 2], "2", ["all"])
+        yield from fits(python, None, EMBEDDINGS[2:], [1, 2], "1", ["all"])
+    if "search" in only:
+        for threads in ("1", "2"):
+            yield ["search", "1000", "20", "5", threads]
+            yield ["search", "4000", "784", "10", threads]
+    if "knn" in only:
+        for threads in ("1", "2"):
+            for queries, rows, d in NEIGHBOURS:
+                peers = "faiss,brute" if rows > 50_000 else "faiss,brute,tree"
+                yield ["knn", python, str(queries), str(rows), str(d), threads, "5", peers]
+    if "trees" in only:
+        for queries, rows, d in FEW_DIMENSIONS:
+            yield ["knn", python, str(queries), str(rows), str(d), "1", "2", "tree"]
+    if "growth" in only:
+        yield from growth()
+    if "memory" in only:
+        yield from (["once", kind, "1000000", "64", "10", "1", "1"] for kind in ("fit", "knn"))
+    if "rivals" in only:
+        yield from rivals()
+
+
+def fits(python, octave, shapes, threads, repeats, rules):
+    for count in threads:
+        for shape in shapes:
+            for rule in rules:
+                yield ["fit", python, octave or "-", rule, *map(str, shape), str(count), repeats]
+
+
+def growth():
+    for n in (1000, 10_000, 100_000, 1_000_000):
+        yield ["once", "fit", str(n), "16", "10", "1", "5"]
+    for n in (1000, 10_000, 100_000, 1_000_000, 10_000_000):
+        yield ["once", "stream", str(n), "16", "10", "1", "1"]
+    for d in (16, 64, 256, 1024, 2048, 4096):
+        yield ["once", "fit", "10000", str(d), "10", "1", "3" if d < 1024 else "1"]
+    for c in (2, 10, 100, 1000):
+        yield ["once", "fit", "20000", "64", str(c), "1", "5"]
+        yield ["once", "stream", "20000", "64", str(c), "1", "1"]
+
+
+def rivals():
+    data = os.environ.get("MAHALA_DATA", "")
+    python = pathlib.Path("target/rivals-venv/bin/python")
+    if not pathlib.Path(data, "segment.csv").is_file():
+        print("not measured: rivals on Segment: set MAHALA_DATA to the folder with segment.csv", file=sys.stderr)
+    elif not python.is_file():
+        print("not measured: rivals on Segment: target/rivals-venv is missing", file=sys.stderr)
+    else:
+        yield ["rivals", str(python), str(pathlib.Path(data, "segment.csv"))]
+
+
+def machine():
+    """What the figures were measured on; nothing that names the host."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    flags = next((line for line in lines if line.startswith("flags")), "")
+    wide = [flag for flag in ("avx2", "fma", "avx512f") if f" {flag}" in flags]
+    memory = pathlib.Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()[0].split()[1]
+    rust = subprocess.run(["rustc", "--version"], capture_output=True, text=True, check=False).stdout.split()
+    return {
+        "processor": names[0] if names else platform.processor(), "cores": os.cpu_count(), "instructions": wide,
+        "memory_gb": round(int(memory) / 2**20), "system": platform.system(), "rust": rust[1] if len(rust) > 1 else "",
+        "load": os.getloadavg()[0],
+    }
+
+
+main()

@@ -1,0 +1,63 @@
+//! One piece of work of ours alone, in a process of its own: for growth curves, memory and profilers.
+
+use crate::time::{Times, generated, with_threads};
+use anyhow::{Context as _, Result, bail};
+use mahala::{Dataset, Gmml, Knn, Moments, PairRule, TChoice};
+use serde_json::{Value, json};
+
+/// Runs `kind` (`fit`, `sampled`, `knn`, or `stream`: moments of rows that are made as they are needed) on
+/// generated rows; tells times and the peak of memory.
+pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
+    let mut times = Times::default();
+    let before;
+    if kind == "stream" {
+        before = peak_bytes()?;
+        with_threads(threads, || stream(n, d, c, &mut times))??;
+    } else {
+        let data = generated(n, d, c)?;
+        before = peak_bytes()?;
+        with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data))))??;
+    }
+    Ok(json!({
+        "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
+        "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?,
+    }))
+}
+
+fn work(kind: &str, data: &Dataset) -> Result<()> {
+    let gmml = Gmml { t: TChoice::Fixed(0.5), memory_limit_gb: 64.0, ..Gmml::default() };
+    match kind {
+        "fit" => drop(gmml.fit(data)?),
+        "sampled" => drop(Gmml { pairs: PairRule::Sampled, ..gmml }.fit(data)?),
+        "knn" => {
+            let queries = data.rows().subset(&(0..data.len().min(1000)).collect::<Vec<_>>());
+            drop(Knn::new(data.rows().clone())?.search(&queries, 5)?);
+        }
+        _ => bail!("kind '{kind}': fit, sampled or knn"),
+    }
+    Ok(())
+}
+
+/// Adds blocks to moments, then fits; only that is timed, not the making of rows.
+fn stream(n: usize, d: usize, c: usize, times: &mut Times) -> Result<()> {
+    const ROWS: usize = 20_000;
+    let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
+    let mut moments = Moments::new(d)?;
+    let mut sum = Times::default();
+    for first in (0..n).step_by(ROWS) {
+        let block = generated(ROWS.min(n - first), d, c)?;
+        sum.add(|| moments.update(block.rows().as_mat(), block.labels(), None))?;
+    }
+    sum.add(|| gmml.fit_moments(&moments))?;
+    times.push_total(&sum);
+    Ok(())
+}
+
+/// The most memory this process has held so far (Linux).
+fn peak_bytes() -> Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line =
+        status.lines().find(|line| line.starts_with("VmHWM")).context("no VmHWM in /proc/self/status")?;
+    let kilobytes = line.split_whitespace().nth(1).context("VmHWM has no value")?;
+    Ok(1024 * kilobytes.parse::<u64>()?)
+}
