@@ -5,8 +5,7 @@ mod common;
 use common::Place;
 use serde_json::Value;
 
-const EVERY: [&str; 9] =
-    ["euclidean", "covariance", "gmml", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+const EVERY: [&str; 9] = ["euclidean", "covariance", "gmml", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
 
 #[test]
 fn every_method_is_evaluated_on_the_same_splits() {
@@ -32,9 +31,11 @@ fn a_model_of_every_method_is_as_good_as_gmmls() {
     let place = Place::new();
     for name in EVERY {
         place.ok(&format!("fit iris.csv --label label --method {name} --standardize -o m.st"));
-        let shown: Value =
-            serde_json::from_str(&place.ok("inspect m.st --json").stdout).expect("JSON");
-        assert_eq!((&shown["params"]["method"], &shown["params"]["standardize"]), (&name.into(), &true.into()));
+        let shown: Value = serde_json::from_str(&place.ok("inspect m.st --json").stdout).expect("JSON");
+        assert_eq!(
+            (&shown["params"]["method"], &shown["params"]["standardize"]),
+            (&name.into(), &true.into())
+        );
         assert!(place.ok("inspect m.st").stdout.contains("standardised  yes"), "{name}");
         let lines = place.ok("predict m.st iris.csv --label label").stdout;
         assert_eq!(lines.lines().count(), 151, "{name}");
@@ -90,9 +91,14 @@ fn a_fit_that_does_not_converge_is_written_with_a_warning() {
 #[test]
 fn parameters_are_set_by_name_and_kept_in_the_model() {
     let place = Place::new();
-    place.ok("fit iris.csv --label label --method itml --set gamma=0.1 --max-iterations 5000 --seed 3 -o m.st");
+    place.ok(
+        "fit iris.csv --label label --method itml --set gamma=0.1 --max-iterations 5000 --seed 3 -o m.st",
+    );
     let params = place.model("m.st").params;
-    assert_eq!((&params["gamma"], &params["max_projections"], &params["seed"]), (&0.1.into(), &5000.into(), &3.into()));
+    assert_eq!(
+        (&params["gamma"], &params["max_projections"], &params["seed"]),
+        (&0.1.into(), &5000.into(), &3.into())
+    );
     place.ok("fit iris.csv --label label --method itml --set gamma=auto -o m.st");
     assert_eq!(place.model("m.st").params["gamma"], "auto");
     place.ok("fit iris.csv --label label --method flatgeo --rank 2 -o m.st");

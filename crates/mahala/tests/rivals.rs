@@ -63,8 +63,12 @@ fn softmax_objectives(metric: &Metric, data: &Dataset) -> (f64, f64) {
 
 #[test]
 fn the_objective_told_is_the_definition_at_the_metric_returned() {
-    for name in ["iris.csv", "wine.csv"] {
-        let data = bundled(name);
+    let many = blobs(600, 3, 4, 11);
+    // Some rows within margins; then all.
+    let close = rescaled(&many, &[1e-3; 3]);
+    for (name, data) in
+        [("iris", bundled("iris.csv")), ("wine", bundled("wine.csv")), ("many", many), ("close", close)]
+    {
         for hinge in [Hinge::Squared, Hinge::Classic] {
             let learned = learn(&Lmnn { hinge, max_iterations: 30, ..Lmnn::default() }, &data).unwrap();
             let expected = lmnn_objective(&learned.metric, &data, hinge);
@@ -102,7 +106,8 @@ fn nca_reaches_at_least_what_scikit_learn_does_from_the_same_start() {
                 _ => Start::Auto,
             };
             let rank = Some(number(&case["rank"]) as usize);
-            let learned = learn(&Nca { rank, start, ..Nca::default() }, &bundled(&format!("{name}.csv"))).unwrap();
+            let learned =
+                learn(&Nca { rank, start, ..Nca::default() }, &bundled(&format!("{name}.csv"))).unwrap();
             let (objective, expected) = (learned.report.objective.unwrap(), number(&case["objective"]));
             // The sum has many local maxima; which one is reached depends on the length of single steps.
             assert!(objective >= 0.99 * expected, "{name} {case}: {objective}");
@@ -280,7 +285,8 @@ fn hostile_rows_give_a_finite_metric() {
         ("two", two),
     ] {
         for method in all() {
-            let learned = learn(method.as_ref(), &data).unwrap_or_else(|e| panic!("{what} {}: {e}", method.name()));
+            let learned =
+                learn(method.as_ref(), &data).unwrap_or_else(|e| panic!("{what} {}: {e}", method.name()));
             let a = learned.metric.matrix().unwrap();
             assert!(finite(a.as_ref()), "{what} {}", method.name());
             assert!(learned.report.objective.unwrap().is_finite());

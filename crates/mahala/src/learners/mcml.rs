@@ -8,8 +8,8 @@
 //! ∇f(A) = Q − Σ_ij p_ij x_ij x_ijᵀ,    Q = Σ_ij q_ij x_ij x_ijᵀ = Σ_c 2n_c/(n_c − 1)·Scatter_c
 //! ```
 //!
-//! f is Σ_i KL(q_i ‖ p_i) up to a constant, and convex in A. The paper steps along −∇f and projects onto the
-//! cone; here A = LᵀL with a square L, which needs no projection and lets L-BFGS do the work. With a square L
+//! f is the sum of the divergences `KL(q_i ‖ p_i)` up to a constant, and convex in A. The paper steps along −∇f
+//! and projects onto the cone; here `A = LᵀL` with a square L, which needs no projection and lets L-BFGS do the work. With a square L
 //! every local minimum is the minimum over A.
 //!
 //! A convex minimum does not depend on coordinates, so the search runs where the rows have variance 1 in every

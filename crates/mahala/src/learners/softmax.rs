@@ -10,12 +10,14 @@
 //! By blocks of rows: the products `z_i·z_j` of a block with all rows, their exponentials, then `wX`. No n×n
 //! matrix is held. An `e_ij` below exp(−60) is 0: in any sum with the largest, which is 1, it is less than
 //! rounding. Where few are left, `wX` is summed over those alone.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use super::labelled::Labelled;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Sums made side by side, each of its own blocks: their number is fixed, so that bits do not depend on
 /// threads.
@@ -102,13 +104,7 @@ impl Task<'_> {
         sums
     }
 
-    fn block(
-        &self,
-        rows: std::ops::Range<usize>,
-        buffer: &mut [f64],
-        averages: &mut [f64],
-        sums: &mut Group,
-    ) {
+    fn block(&self, rows: Range<usize>, buffer: &mut [f64], averages: &mut [f64], sums: &mut Group) {
         let (n, d, b) = (self.data.len(), self.data.columns(), rows.len());
         let (stride, r) = (n.next_multiple_of(LANES), self.z.len() / n);
         let buffer = &mut buffer[..b * stride];
@@ -147,16 +143,13 @@ impl Task<'_> {
         row[i] = f64::NEG_INFINITY;
         let class = self.data.class_of(i);
         let mut kept = Vec::new();
-        let (best, all, same) = Arch::new().dispatch(|| {
-            let best = largest(row);
-            let all = exponentials(row, best, &mut kept);
-            (best, all, sum_within(row, &kept, &class))
-        });
+        let (best, all, same) = Arch::new().dispatch(Exponentials { row, class: &class, kept: &mut kept });
         let nearest = (self.squares[i] - best).max(0.0);
         let weights = (self.weigh)(&RowSums { all, same, nearest, peers: class.len() - 1 });
         sums.value += weights.value;
         sums.diagonal[i] += weights.all * all + weights.same * same;
-        Arch::new().dispatch(|| scale(row, &kept, &class, &weights, &mut sums.diagonal));
+        let columns = &mut sums.diagonal;
+        Arch::new().dispatch(Scaling { row, class: &class, kept: &kept, weights: &weights, columns });
         kept
     }
 
@@ -173,66 +166,80 @@ impl Task<'_> {
     }
 }
 
-#[inline(always)]
-#[allow(clippy::inline_always)] // inlined, these take on the instructions of their caller
-fn largest(row: &[f64]) -> f64 {
-    let mut best = [f64::NEG_INFINITY; LANES];
-    for lane in row.as_chunks::<LANES>().0 {
-        best.iter_mut().zip(lane).for_each(|(best, &t)| *best = if t > *best { t } else { *best });
-    }
-    best.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+/// Turns scores t into `exp(t − best)` with the best of them, and lists the lanes in which some are not 0;
+/// returns the best, and the sums over all and over the class.
+struct Exponentials<'a> {
+    row: &'a mut [f64],
+    class: &'a Range<usize>,
+    kept: &'a mut Vec<u32>,
 }
 
-/// `exp(t − best)` in place; returns the sum, and the lanes in which some are not 0.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn exponentials(row: &mut [f64], best: f64, kept: &mut Vec<u32>) -> f64 {
-    let mut sums = [0.0; LANES];
-    for (at, lane) in row.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-        let mut any = 0u64;
-        lane.iter().for_each(|t| any |= u64::from(t - best > SMALLEST));
-        if any == 0 {
-            lane.fill(0.0);
-            continue;
-        }
-        lane.iter_mut().for_each(|t| *t = exp(*t - best));
-        sums.iter_mut().zip(&*lane).for_each(|(sum, e)| *sum += e);
-        kept.push(at as u32);
-    }
-    sums.iter().sum()
-}
+impl WithSimd for Exponentials<'_> {
+    type Output = (f64, f64, f64);
 
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn sum_within(row: &[f64], kept: &[u32], class: &std::ops::Range<usize>) -> f64 {
-    let mut sums = [0.0; LANES];
-    for &at in kept {
-        let first = at as usize * LANES;
-        let lane = &row[first..first + LANES];
-        for (k, (sum, e)) in sums.iter_mut().zip(lane).enumerate() {
-            *sum += if class.contains(&(first + k)) { *e } else { 0.0 };
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let lanes = self.row.as_chunks_mut::<LANES>().0;
+        let mut largest = [f64::NEG_INFINITY; LANES];
+        for lane in &*lanes {
+            largest.iter_mut().zip(lane).for_each(|(best, &t)| *best = if t > *best { t } else { *best });
         }
+        let best = largest.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (mut all, mut same) = ([0.0; LANES], [0.0; LANES]);
+        for (at, lane) in lanes.iter_mut().enumerate() {
+            let mut any = 0u64;
+            lane.iter().for_each(|t| any |= u64::from(t - best > SMALLEST));
+            if any == 0 {
+                lane.fill(0.0);
+                continue;
+            }
+            self.kept.push(at as u32);
+            lane.iter_mut().for_each(|t| *t = exp(*t - best));
+            all.iter_mut().zip(&*lane).for_each(|(sum, e)| *sum += e);
+            let similar = members(self.class, at, 1.0);
+            same.iter_mut().zip(lane.iter().zip(similar)).for_each(|(sum, (e, similar))| *sum += e * similar);
+        }
+        (best, all.iter().sum(), same.iter().sum())
     }
-    sums.iter().sum()
 }
 
 /// `w_ij = e_ij (a + [same] b)` in place, added to the sums of the columns.
-#[inline(always)]
-#[allow(clippy::inline_always)]
-fn scale(
-    row: &mut [f64],
-    kept: &[u32],
-    class: &std::ops::Range<usize>,
-    weights: &Weights,
-    columns: &mut [f64],
-) {
-    for &at in kept {
-        let first = at as usize * LANES;
-        let lane = row[first..first + LANES].iter_mut().zip(&mut columns[first..first + LANES]);
-        for (k, (e, column)) in lane.enumerate() {
-            *e *= weights.all + if class.contains(&(first + k)) { weights.same } else { 0.0 };
-            *column += *e;
+struct Scaling<'a> {
+    row: &'a mut [f64],
+    class: &'a Range<usize>,
+    kept: &'a [u32],
+    weights: &'a Weights,
+    columns: &'a mut [f64],
+}
+
+impl WithSimd for Scaling<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let lanes = self.row.as_chunks_mut::<LANES>().0;
+        let columns = self.columns.as_chunks_mut::<LANES>().0;
+        for &at in self.kept {
+            let at = at as usize;
+            let extra = members(self.class, at, self.weights.same);
+            for ((e, column), extra) in lanes[at].iter_mut().zip(&mut columns[at]).zip(extra) {
+                *e *= self.weights.all + extra;
+                *column += *e;
+            }
         }
+    }
+}
+
+/// `value` at the places of a lane that belong to the class, 0 at the others.
+#[inline(always)]
+fn members(class: &Range<usize>, lane: usize, value: f64) -> [f64; LANES] {
+    let first = lane * LANES;
+    if class.start <= first && first + LANES <= class.end {
+        [value; LANES]
+    } else if first + LANES <= class.start || class.end <= first {
+        [0.0; LANES]
+    } else {
+        std::array::from_fn(|k| if class.contains(&(first + k)) { value } else { 0.0 })
     }
 }
 
@@ -242,7 +249,6 @@ const SMALLEST: f64 = -60.0;
 /// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without a branch or a fused
 /// operation, so that it is done in parallel and gives the same bits on every machine.
 #[inline(always)]
-#[allow(clippy::inline_always)]
 fn exp(x: f64) -> f64 {
     // 1.5·2⁵²: added, it rounds to a whole number, which is then in the last bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;

@@ -29,7 +29,7 @@ impl Start {
     pub(super) fn components(self, data: &Labelled, rank: usize) -> Result<Mat<f64>> {
         let d = data.columns();
         match self {
-            Self::Auto => self.resolved(data, rank).components(data, rank),
+            Self::Auto => Self::resolved(data, rank).components(data, rank),
             Self::Identity => Ok(Mat::identity(rank, d)),
             Self::Pca => {
                 let axes = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
@@ -39,7 +39,7 @@ impl Start {
         }
     }
 
-    fn resolved(self, data: &Labelled, rank: usize) -> Self {
+    fn resolved(data: &Labelled, rank: usize) -> Self {
         if rank < data.classes_present() {
             Self::Lda
         } else if rank < data.columns().min(data.len()) {
