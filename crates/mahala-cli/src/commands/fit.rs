@@ -23,7 +23,7 @@ use std::str::FromStr;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
-  mahala fit wine.csv --label class --method itml --standardize -o wine.safetensors
+  mahala fit wine.csv --label class --method itml -o wine.safetensors
   mahala fit emb.npy --label -1 --shrinkage 0.1 -o emb.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
