@@ -13,6 +13,7 @@
 0.98
 """
 
+from ._auto import AutoGMML
 from ._gmml import GMML
 from ._knn import MahalanobisKNN
 from ._mahala import __version__
@@ -29,6 +30,7 @@ from ._spd import (
 )
 
 __all__ = [
+    "AutoGMML",
     "Covariance",
     "Euclidean",
     "FlatGeo",

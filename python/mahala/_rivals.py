@@ -31,7 +31,7 @@ NAMES = {
     "n_neighbors": "targets",
 }
 #: Whole numbers, with the least that makes sense.
-COUNTS = {"n_components": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
+COUNTS = {"selection_rows": 4, "n_components": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
 #: What steers a fit and is no parameter of the method.
 STEERING = {"standardize", "n_jobs", "verbose", "time_limit"}
 
@@ -102,6 +102,7 @@ class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             "parameters": json.dumps(parameters),
             "standardize": bool(self.standardize),
             "time_limit": time_limit,
+            "groups": None,
             "tell": self._tell if given.get("verbose") else None,
             "threads": threads(self.n_jobs),
         }

@@ -3,7 +3,7 @@
 use crate::array::{labels_of, mat_out, rows_of, vector_of};
 use crate::run::{interruptible, to_python};
 use mahala::learners::{Order, Step, Training, learn_standardized, named};
-use mahala::{Dataset, Error, Model, Pair, Pairs, Rows};
+use mahala::{Dataset, Error, Labels, Model, Pair, Pairs, Rows};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     parameters: String,
     standardize: bool,
     time_limit: Option<f64>,
+    /// The family of each row, for a method that chooses.
+    groups: Option<Vec<String>>,
     /// Called with iteration and objective, now and then.
     tell: Option<Py<PyAny>>,
     threads: Option<usize>,
@@ -86,9 +88,11 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
         .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
     let method = named(&plan.method, parameters).map_err(|error| to_python(&error))?;
     interruptible(py, plan.threads, move |cancelled| {
-        let training = match &source {
-            Source::Labelled(data) => Training::Labelled(data),
-            Source::Paired(rows, pairs) => Training::Paired(rows, pairs),
+        let groups = plan.groups.map(Labels::new);
+        let training = match (&source, &groups) {
+            (Source::Labelled(data), Some(groups)) => Training::Grouped(data, groups),
+            (Source::Labelled(data), None) => Training::Labelled(data),
+            (Source::Paired(rows, pairs), _) => Training::Paired(rows, pairs),
         };
         let mut watch = Watch::new(cancelled, plan.time_limit, plan.tell.as_ref());
         let observer = &mut |step| watch.order(step);

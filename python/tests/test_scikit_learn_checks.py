@@ -44,6 +44,7 @@ ESTIMATORS = [
     ITML(),
     LMNN(),
     NCA(),
+    AutoGMML(random_state=0),
     MCML(),
     MMC(),
     MMC(diagonal=True),

@@ -158,6 +158,32 @@ impl InputArgs {
         read(path, &self.options(label))
     }
 
+    /// Reads rows and, from a column that is no feature, the family of each.
+    pub(crate) fn read_grouped(
+        &self,
+        path: &Path,
+        label: Option<&ColumnRef>,
+        groups: Option<&ColumnRef>,
+    ) -> Result<(Table, Option<Labels>)> {
+        let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
+        if path.as_os_str() == "-" {
+            bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
+        }
+        let mut options = self.options(label);
+        options.ignore.push(groups.clone());
+        let table = read(path, &options)?;
+        let mut options = self.options(Some(groups));
+        options.ignore.extend(label.cloned());
+        let families = read(path, &options)?;
+        if families.row_numbers != table.row_numbers {
+            bail!(
+                "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
+                table.source
+            );
+        }
+        Ok((table, families.labels.map(Labels::new)))
+    }
+
     /// Reads the columns a model wants.
     pub(crate) fn read_for(
         &self,

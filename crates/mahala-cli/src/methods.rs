@@ -16,8 +16,10 @@ pub(crate) enum Method {
     Euclidean,
     /// The inverse covariance, without labels
     Covariance,
-    /// Geometric mean metric learning
+    /// Geometric mean metric learning, t chosen
     Gmml,
+    /// The same with everything chosen: standardisation, shrinkage, directions, rounds, t
+    Auto,
     /// Information-theoretic metric learning
     Itml,
     /// Large margin nearest neighbours
@@ -69,6 +71,7 @@ impl Method {
             Self::Euclidean => "euclidean",
             Self::Covariance => "covariance",
             Self::Gmml => "gmml",
+            Self::Auto => "auto",
             Self::Itml => "itml",
             Self::Lmnn => "lmnn",
             Self::Nca => "nca",
@@ -155,10 +158,11 @@ impl Configured {
     ) -> mahala::Result<(Learned, Option<f64>)> {
         let Some(learner) = &self.learner else {
             let Fit { metric, t, .. } = match training {
-                Training::Labelled(data) => self.gmml.fit(data)?,
+                Training::Labelled(data) | Training::Grouped(data, _) => self.gmml.fit(data)?,
                 Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
             };
-            let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm };
+            let report =
+                Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
             return Ok((Learned { metric, report }, Some(t)));
         };
         let start = Instant::now();

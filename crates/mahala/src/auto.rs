@@ -6,15 +6,15 @@
 //! apart the simplest is taken.
 
 use crate::all_pairs::check_labels;
+use crate::auto_folds::{Fold, WRONG_AT_K, divide, quarters};
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
-use crate::folds::Folds;
 use crate::gmml::Gmml;
-use crate::knn::{Knn, Neighbors};
+use crate::knn::Knn;
 use crate::metric::Metric;
-use crate::random::Random;
 use crate::recipe::{Frame, Ground, Path, Recipe, Round};
 use crate::select::{Watch, choose_rows, is_lack_of_pairs};
+use serde::{Deserialize, Serialize};
 
 /// Chooses a [`Recipe`] and follows it.
 ///
@@ -26,7 +26,8 @@ use crate::select::{Watch, choose_rows, is_lack_of_pairs};
 /// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipe));
 /// # Ok::<(), mahala::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Auto {
     /// Neighbours that vote.
     pub k: usize,
@@ -102,7 +103,7 @@ impl Auto {
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
         let groups =
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
-        let folds = self.folds(&part, groups.as_ref())?;
+        let folds = divide(&part, groups.as_ref(), self.seed)?;
         let mut search = Search::new(self, &folds, &part, watch)?;
         search.run()?;
         let (best, reason) = search.decide();
@@ -132,39 +133,7 @@ impl Auto {
         }
         Ok(())
     }
-
-    /// Few rows: five folds, drawn again until some hundred rows were tested. Many: three. Groups: whole.
-    fn folds(&self, data: &Dataset, groups: Option<&Labels>) -> Result<Vec<Fold>> {
-        let n = data.len();
-        let partitions = if let Some(groups) = groups {
-            vec![Folds::by_group(groups, 8)?]
-        } else {
-            let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
-            let repeats = (REPEATED_ROWS / n.max(1)).clamp(1, 5);
-            (0..repeats as u64)
-                .map(|r| Folds::stratified(data.labels(), k, &mut Random::new(self.seed, 100 + r)))
-                .collect::<Result<_>>()?
-        };
-        let mut folds = Vec::new();
-        for partition in &partitions {
-            for fold in 0..partition.len() {
-                let (train, test) = partition.split(fold);
-                let kept = choose_rows(test.len(), QUERIES, self.seed);
-                let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
-                let train = data.subset(&train);
-                let voters = if groups.is_some() { train.clone() } else { data.clone() };
-                let own = groups.is_none().then(|| test.clone());
-                folds.push(Fold { train, test: data.subset(&test), voters, own });
-            }
-        }
-        Ok(folds)
-    }
 }
-
-/// Small data are partitioned again until this many rows were tested.
-const REPEATED_ROWS: usize = 2000;
-/// At most this many rows of a fold are tested.
-const QUERIES: usize = 3000;
 
 /// Where a recipe learns.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -182,16 +151,6 @@ impl Kind {
             (_, None) => Some(if recipe.standardize { Self::Standardized } else { Self::Columns }),
         }
     }
-}
-
-/// One division of the rows: what is learned on, what is tested, and what votes on it.
-struct Fold {
-    train: Dataset,
-    test: Dataset,
-    /// The voters: all rows, each test row but itself; or the rows learned on, where families must not meet.
-    voters: Dataset,
-    /// The place of each test row among the voters, if it is there.
-    own: Option<Vec<usize>>,
 }
 
 struct Search<'a, 'w> {
@@ -460,7 +419,7 @@ impl<'a, 'w> Search<'a, 'w> {
             }
             let wrong: Vec<u8> = by_fold.iter().flat_map(|fold| fold[at].iter().copied()).collect();
             let n = wrong.len().max(1) as f64;
-            let error = wrong.iter().filter(|&&w| w & CENTRE != 0).count() as f64 / n;
+            let error = wrong.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
             let wrong: Vec<u8> = wrong.into_iter().map(|w| w & 7).collect();
             let smoothed = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
             self.trials.push(Trial { recipe, error, smoothed });
@@ -476,36 +435,6 @@ const LEAST_WORK: f64 = 2e8;
 const DOUBT: f64 = 1.0;
 /// Multiplications of one solution, over d³.
 const SOLUTION: f64 = 9.0;
-/// Marks a row that k neighbours get wrong.
-const CENTRE: u8 = 8;
-
-/// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
-fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
-    let (labels, truth) = (fold.voters.labels(), fold.test.labels());
-    let sizes = [(k.saturating_sub(2).max(1), 1), (k, 2 | CENTRE), (k + 2, 1)];
-    let mut votes = vec![0u32; labels.class_count()];
-    let mut wrong = Vec::with_capacity(found.len());
-    for query in 0..found.len() {
-        votes.fill(0);
-        let own = fold.own.as_ref().map(|own| own[query]);
-        let mut near = found.indices(query).iter().filter(|&&i| Some(i) != own);
-        let (mut counted, mut quarters) = (0, 0);
-        for (size, weight) in sizes {
-            for &i in near.by_ref().take(size - counted) {
-                votes[labels.codes()[i] as usize] += 1;
-            }
-            counted = size;
-            let most = votes.iter().copied().max().unwrap_or(0);
-            let winner = votes.iter().position(|&v| v == most).unwrap_or(0) as u32;
-            if winner != truth.codes()[query] {
-                quarters += weight;
-            }
-        }
-        wrong.push(quarters);
-    }
-    wrong
-}
-
 fn rounded(t: f64) -> f64 {
     (100.0 * t).round() / 100.0
 }

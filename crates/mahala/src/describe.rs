@@ -1,9 +1,11 @@
 //! Parameters and diagnostics in words that a file can hold.
 
+use crate::auto::{AutoFit, Trial};
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 use crate::learners::{Learned, Learner, Report};
 use crate::model::Model;
+use crate::recipe::Round;
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
 use crate::select::{Criterion, Selection};
@@ -116,12 +118,29 @@ impl Fit {
     }
 }
 
+impl AutoFit {
+    /// The recipe, why it was chosen, and what else was tried.
+    pub fn to_json(&self) -> Value {
+        let trial = |trial: &Trial| json!({"recipe": trial.recipe.to_string(), "error": trial.error, "smoothed": trial.smoothed});
+        let rounds = |rounds: &[Round]| -> Vec<Value> {
+            rounds.iter().map(|round| json!({"neighbors": round.neighbors, "t": round.t})).collect()
+        };
+        let recipe = &self.recipe;
+        json!({
+            "recipe": recipe.to_string(), "reason": self.reason, "cost": self.cost, "rows": self.rows,
+            "folds": self.folds, "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
+            "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
+            "trials": self.trials.iter().map(trial).collect::<Vec<_>>(),
+        })
+    }
+}
+
 impl Report {
     /// The report, for the model file and for machines to read.
     pub fn to_json(&self) -> Value {
         json!({
             "iterations": self.iterations, "objective": self.objective, "outcome": self.outcome.to_string(),
-            "converged": self.outcome.is_final(),
+            "converged": self.outcome.is_final(), "choice": self.choice,
         })
     }
 }

@@ -60,6 +60,7 @@
 
 mod all_pairs;
 mod auto;
+mod auto_folds;
 mod dataset;
 mod describe;
 mod error;

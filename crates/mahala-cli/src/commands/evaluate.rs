@@ -11,7 +11,7 @@ use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use mahala::learners::{Learned, Report, Training};
-use mahala::{Dataset, Folds, Gmml, Random, wrong_votes};
+use mahala::{Dataset, Folds, Gmml, Labels, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -51,6 +51,9 @@ pub(crate) struct Evaluate {
     /// Pairs to learn from: all, or the paper's random sample
     #[arg(long, default_value = "all", value_name = "all|sampled")]
     pub pairs: PairsArg,
+    /// For the method auto: the column that names each row's family; families are not torn between its folds
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub groups: Option<ColumnRef>,
     /// Draw the errors into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -73,6 +76,25 @@ pub(crate) struct RowRanges(Vec<(u64, u64)>);
 struct Split {
     train: Vec<usize>,
     test: Vec<usize>,
+}
+
+/// Rows, and the family of each if it is known.
+struct Families {
+    rows: Dataset,
+    groups: Option<Labels>,
+}
+
+impl Families {
+    fn subset(&self, rows: &[usize]) -> Self {
+        Self { rows: self.rows.subset(rows), groups: self.groups.as_ref().map(|groups| groups.subset(rows)) }
+    }
+
+    fn training(&self) -> Training<'_> {
+        match &self.groups {
+            Some(groups) => Training::Grouped(&self.rows, groups),
+            None => Training::Labelled(&self.rows),
+        }
+    }
 }
 
 /// Several splits whose errors are counted together.
@@ -103,11 +125,11 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         bail!("--pairs must be all or sampled here: held-out rows need labels");
     }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
-    let table = args.input.read(&args.data, args.label.as_ref())?;
-    let data = dataset(&table)?;
-    let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
+    let (table, groups) = args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
+    let data = Families { rows: dataset(&table)?, groups };
+    let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
     let methods = configure(&args.methods, &args.method, &gmml)?;
-    let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
+    let (runs, protocol) = draw_runs(args, &data.rows, &table.row_numbers)?;
     check_runs(&runs, args.learn.k)?;
     let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
     let outcomes = methods
@@ -121,13 +143,13 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     progress.finish();
     outcomes.iter().filter_map(Outcome::warning).for_each(|warning| say(&warning));
     if let (Some(svg), Some(path)) = (svg, &args.svg) {
-        write_figure(svg, path, &figure(&table.source, &data, &outcomes).to_svg())?;
+        write_figure(svg, path, &figure(&table.source, &data.rows, &outcomes).to_svg())?;
     }
-    let json = to_json(&table.source, &data, &protocol, &outcomes);
+    let json = to_json(&table.source, &data.rows, &protocol, &outcomes);
     if args.json {
         print(&format!("{json:#}\n"))
     } else {
-        print(&to_text(&table.source, &data, &protocol, &outcomes))
+        print(&to_text(&table.source, &data.rows, &protocol, &outcomes))
     }
 }
 
@@ -174,7 +196,7 @@ fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     Ok(())
 }
 
-fn evaluate(method: &Configured, data: &Dataset, runs: &[Run], progress: &Progress) -> Result<Outcome> {
+fn evaluate(method: &Configured, data: &Families, runs: &[Run], progress: &Progress) -> Result<Outcome> {
     let results = runs
         .par_iter()
         .map(|run| {
@@ -200,11 +222,12 @@ fn evaluate(method: &Configured, data: &Dataset, runs: &[Run], progress: &Progre
     Ok(outcome)
 }
 
-fn evaluate_run(method: &Configured, data: &Dataset, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
+fn evaluate_run(method: &Configured, data: &Families, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
     let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
     for split in run {
-        let (train, test) = (data.subset(&split.train), data.subset(&split.test));
-        let (Learned { metric, report }, t) = method.learn(&Training::Labelled(&train), &mut |_| ())?;
+        let (part, test) = (data.subset(&split.train), data.rows.subset(&split.test));
+        let (Learned { metric, report }, t) = method.learn(&part.training(), &mut |_| ())?;
+        let train = part.rows;
         let transformed = |part: &Dataset| -> Result<Dataset> {
             Ok(Dataset::new(metric.transform(part.rows())?, part.labels().clone())?)
         };
@@ -218,8 +241,8 @@ fn evaluate_run(method: &Configured, data: &Dataset, run: &Run) -> Result<(Count
 
 /// The time of one fit with every choice made, and of making the choices: the least of three, or of those
 /// that a second has room for.
-fn measure(method: &Configured, train: &Dataset) -> Result<(f64, f64)> {
-    let training = Training::Labelled(train);
+fn measure(method: &Configured, train: &Families) -> Result<(f64, f64)> {
+    let training = train.training();
     let start = Instant::now();
     let (_, t) = method.learn(&training, &mut |_| ())?;
     let whole = start.elapsed().as_secs_f64();
@@ -328,7 +351,8 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let progress = Progress::bar("comparing", 2 * runs.len());
     let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
     let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
-    let compare = |method: &Configured| evaluate(method, data, &runs, &progress);
+    let data = Families { rows: data.clone(), groups: None };
+    let compare = |method: &Configured| evaluate(method, &data, &runs, &progress);
     let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))
 }

@@ -23,6 +23,7 @@ use std::str::FromStr;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
+  mahala fit wine.csv --label class --method auto -o wine.safetensors
   mahala fit wine.csv --label class --method itml -o wine.safetensors
   mahala fit emb.npy --label -1 --shrinkage 0.1 -o emb.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
@@ -41,6 +42,9 @@ pub(crate) struct Fit {
     /// How to learn
     #[arg(long, value_enum, default_value_t = Method::Gmml)]
     pub method: Method,
+    /// For --method auto: the column that names each row's family; families are not torn between folds
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub groups: Option<ColumnRef>,
     /// Pairs to learn from: all, the paper's random sample, or a file that marks pairs of rows
     #[arg(long, default_value = "all", value_name = "all|sampled|FILE")]
     pub pairs: PairsArg,
@@ -92,11 +96,14 @@ impl PairsArg {
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
     let mut output = create_output(&args.output, &inputs(args))?;
-    let data = args.input.read(&args.data, args.label.as_ref())?;
+    let (data, groups) = args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
+    if groups.is_some() && args.method != Method::Auto {
+        bail!("--groups has no effect on {}\nhint: it goes with --method auto", args.method.name());
+    }
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     if args.method != Method::Gmml || !args.steering.set.is_empty() || args.steering.max_iterations.is_some()
     {
-        return fit_method(args, &gmml, &data, output);
+        return fit_method(args, &gmml, &data, groups.as_ref(), output);
     }
     let (fit, model) = match &args.pairs {
         PairsArg::File(path) => fit_pairs(args, &gmml, &data, path)?,

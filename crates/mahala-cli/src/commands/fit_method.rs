@@ -13,19 +13,26 @@ use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use mahala::learners::{Learned, Report, Step, Training};
 use mahala::{
-    Gmml, Model, Pair, Pairs, Rows, TChoice, best_threshold, squared_pair_distances, threshold_for_labels,
+    Gmml, Labels, Model, Pair, Pairs, Rows, TChoice, best_threshold, squared_pair_distances,
+    threshold_for_labels,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write as _;
 
 /// Learns, writes, reports.
-pub(super) fn fit_method(args: &Fit, gmml: &Gmml, data: &Table, mut output: AtomicFile) -> Result<()> {
+pub(super) fn fit_method(
+    args: &Fit,
+    gmml: &Gmml,
+    data: &Table,
+    groups: Option<&Labels>,
+    mut output: AtomicFile,
+) -> Result<()> {
     check_options(args)?;
     let method = configure(&[args.method], &args.steering, gmml)?.pop().context("no method")?;
     let (model, report) = match &args.pairs {
         PairsArg::File(path) => from_pairs(args, &method, data, given_pairs(args, data, path)?)?,
         _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
-        _ => from_labels(args, &method, data)?,
+        _ => from_labels(args, &method, data, groups)?,
     };
     output.write_all(&model.to_bytes())?;
     output.commit()?;
@@ -44,14 +51,23 @@ pub(super) fn fit_method(args: &Fit, gmml: &Gmml, data: &Table, mut output: Atom
     Ok(())
 }
 
-fn from_labels(args: &Fit, method: &Configured, table: &Table) -> Result<(Model, Report)> {
+fn from_labels(
+    args: &Fit,
+    method: &Configured,
+    table: &Table,
+    groups: Option<&Labels>,
+) -> Result<(Model, Report)> {
     if args.label.is_none() && table.labels.is_none() {
         bail!(
             "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
         );
     }
     let data = dataset(table)?;
-    let learned = learn(method, &Training::Labelled(&data), table)?;
+    let training = match groups {
+        Some(groups) => Training::Grouped(&data, groups),
+        None => Training::Labelled(&data),
+    };
+    let learned = learn(method, &training, table)?;
     // Without two classes there is nothing to tell apart.
     let threshold = threshold_for_labels(&learned.metric, &data, method.gmml.seed).ok();
     let keep = keeps_rows(args, data.len(), learned.metric.rank());
@@ -90,7 +106,11 @@ fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<
     let show = &mut |step: Step| {
         let objective =
             step.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
-        progress.tell(format!("{name}: iteration {}{objective}", step.iteration));
+        progress.tell(match method.method {
+            // What is told are thousandths of the budget.
+            Method::Auto => format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0),
+            _ => format!("{name}: iteration {}{objective}", step.iteration),
+        });
     };
     let (learned, _) = method.learn(training, show).map_err(|error| explain(error, &table.names))?;
     progress.finish();
@@ -140,8 +160,34 @@ fn tell(args: &Fit, data: &Table, model: &Model, report: &Report) {
         let iterations = table::count(report.iterations as u64, "iteration");
         say(&format!("{iterations}{objective}: {}", report.outcome));
     }
+    if let Some(choice) = &report.choice {
+        choice_in_words(choice).iter().for_each(|line| say(line));
+    }
     rows_not_kept(data, model).iter().for_each(|note| say(&format!("note: {note}")));
     if !is_stdout(args) {
         say(&format!("wrote {}", args.output.display()));
     }
+}
+
+/// What the automatic mode chose, why, and the best of what it tried.
+fn choice_in_words(choice: &Value) -> Vec<String> {
+    let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let mut trials: Vec<&Value> = choice["trials"].as_array().into_iter().flatten().collect();
+    trials.sort_by(|a, b| number(&a["smoothed"]).total_cmp(&number(&b["smoothed"])));
+    let row = |trial: &&Value| {
+        let recipe = trial["recipe"].as_str().unwrap_or_default().to_owned();
+        vec![recipe, format!("{:.2}", 100.0 * number(&trial["error"]))]
+    };
+    let best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
+    let folds = table::count(choice["folds"].as_u64().unwrap_or(0), "fold");
+    vec![
+        format!("chose: {}", text("recipe")),
+        format!(
+            "because it has {}, over {folds}; work of {:.1} plain fits",
+            text("reason"),
+            number(&choice["cost"])
+        ),
+        table::render(&["best of what was tried", "error %"], &best),
+    ]
 }

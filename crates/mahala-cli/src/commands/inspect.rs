@@ -90,6 +90,11 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
     if let Some(objective) = model.diagnostics["objective"].as_f64() {
         lines.push(("objective", table::rounded(objective)));
     }
+    for key in ["recipe", "reason"] {
+        if let Some(text) = model.diagnostics["choice"][key].as_str() {
+            lines.push((key, text.to_owned()));
+        }
+    }
     lines.push(("outcome", show(&model.diagnostics["outcome"])));
     lines
 }

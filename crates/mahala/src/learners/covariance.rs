@@ -54,7 +54,7 @@ impl Learner for Covariance {
             Mat::from_fn(kept.len(), d, |i, j| weight(kept[i]) * correlation.vectors[(j, kept[i])]);
         Ok(Learned {
             metric: Metric::new(components, statistics.mean, Some(statistics.scale))?,
-            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm },
+            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None },
         })
     }
 }

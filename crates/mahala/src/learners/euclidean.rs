@@ -24,7 +24,7 @@ impl Learner for Euclidean {
         let metric = Metric::euclidean(training.rows().columns());
         Ok(Learned {
             metric,
-            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm },
+            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None },
         })
     }
 }

@@ -131,7 +131,7 @@ impl FlatGeo {
             }
         };
         let objective = Some(cost.in_users_units(f)).filter(|f| f.is_finite());
-        (g, Report { iterations, objective, outcome })
+        (g, Report { iterations, objective, outcome, choice: None })
     }
 }
 

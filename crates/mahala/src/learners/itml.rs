@@ -114,7 +114,7 @@ impl Learner for Itml {
         match gamma {
             Ok(gamma) => self.learn_with(gamma, training, observer),
             Err(outcome) => {
-                let report = Report { iterations: 0, objective: None, outcome };
+                let report = Report { iterations: 0, objective: None, outcome, choice: None };
                 Ok(Learned { metric: Metric::euclidean(training.rows().columns()), report })
             }
         }
@@ -147,7 +147,8 @@ impl Itml {
         let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;
         let mut state = Projections::new(&constraints, bounds, gamma);
         let outcome = state.run(self.max_projections, self.tolerance, observer);
-        let report = Report { iterations: state.done, objective: Some(state.objective()), outcome };
+        let report =
+            Report { iterations: state.done, objective: Some(state.objective()), outcome, choice: None };
         Ok(Learned { metric: metric_of(state.a(), training.rows())?, report })
     }
 
@@ -158,7 +159,7 @@ impl Itml {
         observer: &mut Observer<'_>,
     ) -> Result<std::result::Result<f64, Outcome>> {
         let items = match training {
-            Training::Labelled(data) => data.len(),
+            Training::Labelled(data) | Training::Grouped(data, _) => data.len(),
             Training::Paired(_, pairs) => pairs.len(),
         };
         let folds = Folds::new(items, 2, &mut Random::new(self.seed, 4))?;
@@ -172,7 +173,9 @@ impl Itml {
                 }
                 let (train, test) = folds.split(fold);
                 loss += match training {
-                    Training::Labelled(data) => self.held_out_error(gamma, data, &train, &test),
+                    Training::Labelled(data) | Training::Grouped(data, _) => {
+                        self.held_out_error(gamma, data, &train, &test)
+                    }
                     Training::Paired(_, pairs) => {
                         self.held_out_ranking(gamma, training, pairs, &train, &test)
                     }

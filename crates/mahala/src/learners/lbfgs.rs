@@ -84,7 +84,7 @@ pub(super) fn minimise(
             }
         }
     };
-    Ok((here.point, Report { iterations, objective: Some(here.value), outcome }))
+    Ok((here.point, Report { iterations, objective: Some(here.value), outcome, choice: None }))
 }
 
 /// A tolerance below 0 or NaN would never be met.

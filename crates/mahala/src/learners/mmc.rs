@@ -235,7 +235,10 @@ impl Mmc {
             a = combined(from, step, &direction);
         };
         let (a, sum) = best.unwrap_or_else(|| (a.clone(), sides.sum(&sides.distances(&a))));
-        Ok((a, Report { iterations, objective: Some(sum.ln()).filter(|x| x.is_finite()), outcome }))
+        Ok((
+            a,
+            Report { iterations, objective: Some(sum.ln()).filter(|x| x.is_finite()), outcome, choice: None },
+        ))
     }
 }
 

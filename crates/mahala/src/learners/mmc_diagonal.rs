@@ -45,7 +45,7 @@ pub(super) fn learn_diagonal(
         }
     };
     let a = Mat::from_fn(d, d, |i, j| if i == j { w[i] } else { 0.0 });
-    (a, Report { iterations, objective: Some(h), outcome })
+    (a, Report { iterations, objective: Some(h), outcome, choice: None })
 }
 
 struct Problem<'a> {

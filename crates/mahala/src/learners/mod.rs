@@ -32,7 +32,8 @@ pub use named::{NAMES, named};
 pub use nca::Nca;
 pub use start::Start;
 
-use crate::dataset::{Dataset, Rows};
+use crate::auto::Auto;
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::metric::Metric;
@@ -77,6 +78,8 @@ pub trait Learner: Send + Sync {
 pub enum Training<'a> {
     /// Rows with a class each.
     Labelled(&'a Dataset),
+    /// The same, and the family of each row: families are not torn when something is chosen.
+    Grouped(&'a Dataset, &'a Labels),
     /// Rows, and pairs of them marked similar or dissimilar.
     Paired(&'a Rows, &'a Pairs),
 }
@@ -99,6 +102,8 @@ pub struct Report {
     pub objective: Option<f64>,
     /// Why it stopped.
     pub outcome: Outcome,
+    /// What was tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`].
+    pub choice: Option<Value>,
 }
 
 /// Why a method stopped.
@@ -176,7 +181,7 @@ impl<'a> Training<'a> {
     /// The rows.
     pub fn rows(&self) -> &'a Rows {
         match self {
-            Self::Labelled(data) => data.rows(),
+            Self::Labelled(data) | Self::Grouped(data, _) => data.rows(),
             Self::Paired(rows, _) => rows,
         }
     }
@@ -187,7 +192,7 @@ impl<'a> Training<'a> {
     /// Pairs were given.
     pub fn labelled(&self, method: &'static str) -> Result<&'a Dataset> {
         match self {
-            Self::Labelled(data) => Ok(data),
+            Self::Labelled(data) | Self::Grouped(data, _) => Ok(data),
             Self::Paired(..) => Err(Error::Parameter {
                 name: "method",
                 value: format!("{method}, with pairs"),
@@ -196,10 +201,20 @@ impl<'a> Training<'a> {
         }
     }
 
+    /// The family of each row, if it is known.
+    pub fn groups(&self) -> Option<&'a Labels> {
+        match self {
+            Self::Grouped(_, groups) => Some(groups),
+            _ => None,
+        }
+    }
+
     /// The pairs given, or the paper's random `40c(c−1)` of labelled rows.
     pub fn pairs(&self, seed: u64) -> Cow<'a, Pairs> {
         match self {
-            Self::Labelled(data) => Cow::Owned(Pairs::sampled(data.labels(), &mut Random::new(seed, 2))),
+            Self::Labelled(data) | Self::Grouped(data, _) => {
+                Cow::Owned(Pairs::sampled(data.labels(), &mut Random::new(seed, 2)))
+            }
             Self::Paired(_, pairs) => Cow::Borrowed(pairs),
         }
     }
@@ -222,6 +237,9 @@ pub fn learn_standardized(
     let learned = match training {
         Training::Labelled(data) => {
             method.learn(&Training::Labelled(&Dataset::new(rows, data.labels().clone())?), observer)
+        }
+        Training::Grouped(data, groups) => {
+            method.learn(&Training::Grouped(&Dataset::new(rows, data.labels().clone())?, groups), observer)
         }
         Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), observer),
     }?;
@@ -246,10 +264,30 @@ impl Learner for Gmml {
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = match training {
-            Training::Labelled(data) => self.fit_watched(data, &mut watch)?,
+            Training::Labelled(data) | Training::Grouped(data, _) => self.fit_watched(data, &mut watch)?,
             Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
         };
-        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm };
+        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
+        Ok(Learned { metric: fit.metric, report })
+    }
+}
+
+impl Learner for Auto {
+    fn name(&self) -> &'static str {
+        "auto"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`].
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        let data = training.labelled(self.name())?;
+        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
+        let fit = self.fit(data, training.groups(), &mut watch)?;
+        let choice = Some(fit.to_json());
+        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice };
         Ok(Learned { metric: fit.metric, report })
     }
 }

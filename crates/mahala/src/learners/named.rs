@@ -1,12 +1,14 @@
 //! Methods by name, with parameters from outside: the door of the command and of Python.
 
 use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Lmnn, Mcml, Mmc, Nca};
+use crate::auto::Auto;
 use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 8] = ["euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+pub const NAMES: [&str; 9] =
+    ["auto", "euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
 ///
@@ -23,6 +25,7 @@ pub const NAMES: [&str; 8] = ["euclidean", "covariance", "itml", "lmnn", "nca", 
 /// A name or a parameter that does not exist, or a value of the wrong type.
 pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
     match name {
+        "auto" => read::<Auto>("auto", parameters),
         "euclidean" => read::<Euclidean>("euclidean", parameters),
         "covariance" => read::<Covariance>("covariance", parameters),
         "itml" => read::<Itml>("itml", parameters),

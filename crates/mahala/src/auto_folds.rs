@@ -1,0 +1,80 @@
+//! The rows divided for the automatic mode, and the vote on those held out.
+
+use crate::dataset::{Dataset, Labels};
+use crate::error::Result;
+use crate::folds::Folds;
+use crate::knn::Neighbors;
+use crate::random::Random;
+use crate::select::choose_rows;
+
+/// Small data are partitioned again until this many rows were tested.
+const REPEATED_ROWS: usize = 2000;
+/// At most this many rows of a fold are tested.
+const QUERIES: usize = 3000;
+
+/// One division of the rows: what is learned on, what is tested, and what votes on it.
+pub(crate) struct Fold {
+    pub(crate) train: Dataset,
+    pub(crate) test: Dataset,
+    /// The voters: all rows, each test row but itself; or the rows learned on, where families must not meet.
+    pub(crate) voters: Dataset,
+    /// The place of each test row among the voters, if it is there.
+    pub(crate) own: Option<Vec<usize>>,
+}
+
+/// The bit of a row that k neighbours get wrong.
+pub(crate) const WRONG_AT_K: u8 = 8;
+
+/// Few rows: five folds, drawn again until some hundred rows were tested. Many: three. Groups: whole.
+pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<Vec<Fold>> {
+    let n = data.len();
+    let partitions = if let Some(groups) = groups {
+        vec![Folds::by_group(groups, 8)?]
+    } else {
+        let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
+        let repeats = (REPEATED_ROWS / n.max(1)).clamp(1, 5);
+        (0..repeats as u64)
+            .map(|r| Folds::stratified(data.labels(), k, &mut Random::new(seed, 100 + r)))
+            .collect::<Result<_>>()?
+    };
+    let mut folds = Vec::new();
+    for partition in &partitions {
+        for fold in 0..partition.len() {
+            let (train, test) = partition.split(fold);
+            let kept = choose_rows(test.len(), QUERIES, seed);
+            let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
+            let train = data.subset(&train);
+            let voters = if groups.is_some() { train.clone() } else { data.clone() };
+            let own = groups.is_none().then(|| test.clone());
+            folds.push(Fold { train, test: data.subset(&test), voters, own });
+        }
+    }
+    Ok(folds)
+}
+
+/// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
+pub(crate) fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
+    let (labels, truth) = (fold.voters.labels(), fold.test.labels());
+    let sizes = [(k.saturating_sub(2).max(1), 1), (k, 2 | WRONG_AT_K), (k + 2, 1)];
+    let mut votes = vec![0u32; labels.class_count()];
+    let mut wrong = Vec::with_capacity(found.len());
+    for query in 0..found.len() {
+        votes.fill(0);
+        let own = fold.own.as_ref().map(|own| own[query]);
+        let mut near = found.indices(query).iter().filter(|&&i| Some(i) != own);
+        let (mut counted, mut quarters) = (0, 0);
+        for (size, weight) in sizes {
+            for &i in near.by_ref().take(size - counted) {
+                votes[labels.codes()[i] as usize] += 1;
+            }
+            counted = size;
+            let most = votes.iter().copied().max().unwrap_or(0);
+            let winner = votes.iter().position(|&v| v == most).unwrap_or(0) as u32;
+            if winner != truth.codes()[query] {
+                quarters += weight;
+            }
+        }
+        wrong.push(quarters);
+    }
+    wrong
+}
