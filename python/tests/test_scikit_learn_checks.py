@@ -2,7 +2,20 @@
 
 import warnings
 
-from mahala import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, GMML, GMMLPairs, MahalanobisKNN
+from mahala import (
+    GMML,
+    ITML,
+    LMNN,
+    MCML,
+    MMC,
+    NCA,
+    AutoGMML,
+    Covariance,
+    Euclidean,
+    FlatGeo,
+    GMMLPairs,
+    MahalanobisKNN,
+)
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # The only check that may fail, and why. What it means to show is shown, on distances, by

@@ -133,5 +133,5 @@ fn what_cannot_be_is_refused_in_words() {
     );
     place.misuse(&fit("--method itml --set gamma"), "it must be KEY=VALUE, such as gamma=0.1");
     place.misuse(&fit("--method itml --time-limit 0"), "it must be a number of seconds above 0");
-    place.misuse(&fit("--method nothing"), "[possible values: euclidean, covariance, gmml, itml, lmnn");
+    place.misuse(&fit("--method nothing"), "[possible values: euclidean, covariance, gmml, auto, itml, lmnn");
 }

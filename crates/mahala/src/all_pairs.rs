@@ -255,7 +255,7 @@ impl Sums {
         let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
         let freedom: u64 = self.classes.iter().map(|(rows, ..)| rows.saturating_sub(1)).sum();
         let scatter = Scatter::assemble(self.s, self.d, units.to_vec(), similar, dissimilar)?;
-        Ok((scatter.from_samples(freedom as f64), mean))
+        Ok((scatter.with_samples(freedom as f64), mean))
     }
 
     /// The mean of all rows, around that of one class: exact for constant columns.

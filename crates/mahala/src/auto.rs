@@ -127,7 +127,7 @@ impl Auto {
                 return Err(Error::Parameter { name, value: value.to_string(), allowed });
             }
         }
-        if !(self.budget >= 1.0) {
+        if self.budget.is_nan() || self.budget < 1.0 {
             let value = self.budget.to_string();
             return Err(Error::Parameter { name: "budget", value, allowed: "at least 1" });
         }
@@ -231,13 +231,11 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
-        match kind {
-            Kind::Directions => self.try_directions(shrinkage),
-            _ => {
-                let standardize = kind == Kind::Standardized;
-                self.try_at(&Recipe { standardize, shrinkage, ..Recipe::all_pairs(0.0) }, &COARSE)
-            }
+        if kind == Kind::Directions {
+            return self.try_directions(shrinkage);
         }
+        let standardize = kind == Kind::Standardized;
+        self.try_at(&Recipe { standardize, shrinkage, ..Recipe::all_pairs(0.0) }, &COARSE)
     }
 
     /// The two better kinds; the better one alone if the other is behind by more than three standard errors.

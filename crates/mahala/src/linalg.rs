@@ -217,7 +217,12 @@ pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
     let larger = |m: f64, x: f64| if x > m { x } else { m };
     let mut largest = [0.0; 8];
     for j in 0..matrix.ncols() {
-        let (eights, rest) = column(matrix, j)[j..].as_chunks::<8>();
+        let below = matrix.col(j).subrows(j, matrix.nrows() - j);
+        let Some(contiguous) = below.try_as_col_major() else {
+            largest[0] = below.iter().fold(largest[0], |m, x| larger(m, x.abs()));
+            continue;
+        };
+        let (eights, rest) = contiguous.as_slice().as_chunks::<8>();
         for eight in eights {
             largest.iter_mut().zip(eight).for_each(|(m, x)| *m = larger(*m, x.abs()));
         }

@@ -84,7 +84,7 @@ impl Scatter {
         let ((s, similar), (d, dissimilar)) = both;
         let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
         let units = units.exponents().to_vec();
-        Ok(Self::assemble(s, d, units, similar, dissimilar)?.from_samples(samples))
+        Ok(Self::assemble(s, d, units, similar, dissimilar)?.with_samples(samples))
     }
 
     /// Differences `x_i − x_j` given as rows, each with its kind and, if given, its weight.
@@ -138,7 +138,7 @@ impl Scatter {
         self.samples
     }
 
-    pub(crate) fn from_samples(self, samples: f64) -> Self {
+    pub(crate) fn with_samples(self, samples: f64) -> Self {
         Self { samples, ..self }
     }
 

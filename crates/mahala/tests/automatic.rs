@@ -113,7 +113,7 @@ fn a_round_looks_at_near_rows_only() {
         let class = i % 2;
         values.extend([
             if i % 4 < 2 { -50.0 } else { 50.0 } + 4.0 * gaussian(&mut random),
-            class as f64 + 0.2 * gaussian(&mut random),
+            f64::from(class) + 0.2 * gaussian(&mut random),
         ]);
         labels.push(class.to_string());
     }
