@@ -1,6 +1,8 @@
 """Every method on the paper's small data sets, through the command, beside the paper's bars.
 
-    rivals.py [--runs 40] [--sets wine,iris] [--methods itml,lmnn] [--output docs/results/rivals.md]
+    rivals.py [--runs 40] [--sets wine,iris] [--methods itml,lmnn] [--output docs/results/rivals.md] [--with earlier.json]
+
+With --with, cells that are not measured now are taken from an earlier run.
 
 Wants the command built (cargo build --release) and, in the environment, the folder MAHALA_DATA with the paper's data
 sets (one CSV each, label in the last column). MAHALA_PAPER names the figure's values (dataset,method,error_percent,std);
@@ -45,6 +47,7 @@ METHODS = {
     "covariance": ("covariance", [], None),
     "gmml": ("gmml", ["--pairs", "sampled"], "gmml"),
     "gmml-all": ("gmml", [], "gmml"),
+    "auto": ("auto", [], "gmml"),
     "itml": ("itml", ["--set", "gamma=auto"], "itml"),
     "itml-1": ("itml", [], "itml"),
     "lmnn": ("lmnn", [], "lmnn"),
@@ -57,18 +60,34 @@ METHODS = {
 }
 NOTES = """- itml: γ chosen from 10⁻⁴ to 10⁴ by two-fold cross-validation; itml-1: γ = 1.
 - flatgeo stops at its tolerance; flatgeo-10000 makes at least 10,000 iterations, as the paper's experiment.
-- gmml: the paper's sample of pairs; gmml-all: all pairs. mmc-diagonal: one weight a column."""
+- gmml: the paper's sample of pairs; gmml-all: all pairs; auto: the automatic mode, beside the paper's GMML, without families of rows
+  (on Vowel, with the speakers as families, it has 40.5). mmc-diagonal: one weight a column.
+
+## Where we differ from the paper, and why
+
+- Breast-Cancer, all but GMML: the paper's bars for the other methods fit the 569 × 30 Diagnostic data, its GMML bar the 699 × 9 data
+  used here; see [fidelity.md](../fidelity.md).
+- itml-1 on Wine, Vehicle and Vowel: γ = 1 on raw columns keeps the metric near the identity. The paper chooses γ, and with γ chosen
+  our bars agree with it on all other sets.
+- lmnn on Iris and Australian is better than the bar, probably because the squared hinge is minimised for longer: to convergence or to
+  100 iterations, where the paper's edition makes at most 50 evaluations.
+- flatgeo on Wine: the loss falls very slowly on raw columns that differ by a factor of 1,000 in scale, and the relative tolerance
+  ends it early; with at least 10,000 iterations the error is about 5 (4 runs).
+- auto on Segment: six leading directions win on the training rows and lose on the test rows, which are few (462)."""
 
 
 def main():
     options = arguments()
-    results = []
+    earlier = json.loads(options.earlier.read_text()) if options.earlier else []
+    results = {(result["dataset"], result["method"]): result for result in earlier}
     for name in options.sets:
         for method in options.methods:
-            results.append(measured(name, method, options.runs, paper()))
-            print(line(results[-1]), flush=True)
+            results[name, method] = measured(name, method, options.runs, paper())
+            print(line(results[name, method]), flush=True)
+    order = lambda result: (list(SETS).index(result["dataset"]), list(METHODS).index(result["method"]))
+    results = sorted(results.values(), key=order)
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(report(results, options))
+    options.output.write_text(report(results))
     options.output.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -79,6 +98,7 @@ def arguments():
     parser.add_argument("--sets", type=names(SETS), default=list(SETS))
     parser.add_argument("--methods", type=names(METHODS), default=list(METHODS))
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "docs" / "results" / "rivals.md")
+    parser.add_argument("--with", dest="earlier", type=pathlib.Path)
     return parser.parse_args()
 
 
@@ -143,26 +163,41 @@ def line(result):
     )
 
 
-def report(results, options):
+def report(results):
     cell = {(result["dataset"], result["method"]): result for result in results}
-    header = ["data", *options.methods]
-    rows = []
-    for name in options.sets:
-        row = [name]
-        for method in options.methods:
-            result = cell[name, method]
-            bar = "" if result["paper"] is None else f" ({result['paper'][0]:.1f} ± {result['paper'][1]:.1f})"
-            row.append(f"{result['error']:.1f} ± {result['std']:.1f}{bar} {result['flag']}".strip())
-        rows.append(row)
+    sets = [name for name in SETS if any(result["dataset"] == name for result in results)]
+    methods = [name for name in METHODS if any(result["method"] == name for result in results)]
+    rows = [[name, *(entry(cell.get((name, method))) for method in methods)] for name in sets]
+    header = ["data", *methods]
     table = "\n".join("| " + " | ".join(row) + " |" for row in [header, ["---"] * len(header), *rows])
     flags = sum(bool(result["flag"]) for result in results)
     compared = sum(result["paper"] is not None for result in results)
+    most = max(result["runs"] for result in results)
     return (
         "# Every method on the paper's small data sets\n\n"
-        f"Written by `tests/rivals.py --runs {options.runs}`. Error of 5 nearest neighbours in percent, mean ± standard deviation "
-        f"over {options.runs} runs, on raw columns; in brackets the paper's bar. ▲ worse, ▼ better than the bar by more than two of "
-        f"its standard deviations: {flags} of {compared}.\n\n{table}\n\n{NOTES}\n"
+        f"Written by `tests/rivals.py`. Error of 5 nearest neighbours in percent, mean ± standard deviation over {most} runs (fewer where said "
+        "below), on raw columns; in brackets the paper's bar. ▲ worse, ▼ better than the bar by more than two of its "
+        f"standard deviations: {flags} of {compared}.\n\n{table}\n\n{fewer(results, most)}{NOTES}\n"
     )
+
+
+def entry(result):
+    if result is None:
+        return "–"
+    bar = "" if result["paper"] is None else f" ({result['paper'][0]:.1f} ± {result['paper'][1]:.1f})"
+    return f"{result['error']:.1f} ± {result['std']:.1f}{bar} {result['flag']}".strip()
+
+
+def fewer(results, most):
+    """Which cells had fewer runs."""
+    sets = {}
+    for result in results:
+        if result["runs"] < most:
+            sets.setdefault((result["method"], result["runs"]), []).append(result["dataset"])
+    methods = {}
+    for (method, runs), names in sets.items():
+        methods.setdefault((runs, ", ".join(names)), []).append(method)
+    return "".join(f"- {runs} runs: {', '.join(who)} on {names}.\n" for (runs, names), who in methods.items())
 
 
 main()
