@@ -4,7 +4,7 @@ use crate::array::{labels_of, mat_out, rows_of, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
-use mahala::{CrossValidation, Dataset, Diagnostics, Fit, Gmml, Pair, Pairs, Result, TChoice, Watch};
+use mahala::{CrossValidation, Dataset, Diagnostics, Fit, Gmml, Pair, Pairs, Result, Rows, TChoice, Watch};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -70,16 +70,7 @@ pub(crate) fn fit_pairs<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let gmml = params.gmml()?;
     let (first, second) = (rows_of(first)?, rows_of(second)?);
-    let weights = weights.map(vector_of).transpose()?;
-    let n = first.len();
-    if similar.len() != n || second.len() != n || weights.as_ref().is_some_and(|weights| weights.len() != n) {
-        return Err(PyValueError::new_err("the two ends, marks and weights of pairs must be equally many"));
-    }
-    let pair = |i: usize| {
-        let weight = weights.as_ref().map_or(1.0, |weights| weights[i]);
-        Pair { first: i, second: i, similar: similar[i], weight }
-    };
-    let pairs = Pairs::new((0..n).map(pair).collect(), n, n).map_err(|error| to_python(&error))?;
+    let pairs = marked_pairs([&first, &second], &similar, weights, 0)?;
     let settings = gmml.clone();
     let fit = interruptible(py, threads, move |_: &AtomicBool| gmml.fit_two_tables(&first, &second, &pairs))?;
     let description = describe(py, &settings, &fit)?;
@@ -87,6 +78,26 @@ pub(crate) fn fit_pairs<'py>(
     params["pairs"] = json!("given");
     description.set_item("params", params.to_string())?;
     Ok(description)
+}
+
+/// Pairs of row i of one table with row i of another, which stands `offset` rows below in the table of second ends.
+pub(crate) fn marked_pairs(
+    [first, second]: [&Rows; 2],
+    similar: &[bool],
+    weights: Option<&Bound<'_, PyAny>>,
+    offset: usize,
+) -> PyResult<Pairs> {
+    let weights = weights.map(vector_of).transpose()?;
+    let n = first.len();
+    if similar.len() != n || second.len() != n || weights.as_ref().is_some_and(|weights| weights.len() != n) {
+        return Err(PyValueError::new_err("the two ends, marks and weights of pairs must be equally many"));
+    }
+    let pair = |i: usize| {
+        let weight = weights.as_ref().map_or(1.0, |weights| weights[i]);
+        Pair { first: i, second: offset + i, similar: similar[i], weight }
+    };
+    let rows = offset + n;
+    Pairs::new((0..n).map(pair).collect(), rows, rows).map_err(|error| to_python(&error))
 }
 
 /// A table and its labels as the library's data set.

@@ -1,9 +1,10 @@
 //! Learning by any method but GMML.
 
-use crate::array::{labels_of, mat_out, rows_of, vector_of};
+use crate::array::{labels_of, mat_out, rows_of};
+use crate::fit::marked_pairs;
 use crate::run::{interruptible, to_python};
 use mahala::learners::{Order, Step, Training, learn_standardized, named};
-use mahala::{Dataset, Error, Labels, Model, Pair, Pairs, Rows};
+use mahala::{Dataset, Error, Labels, Model, Pairs, Rows};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -66,18 +67,9 @@ pub(crate) fn learn_pairs<'py>(
     plan: Plan,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (first, second) = (rows_of(first)?, rows_of(second)?);
-    let weights = weights.map(vector_of).transpose()?;
-    let n = first.len();
-    if similar.len() != n || second.len() != n || weights.as_ref().is_some_and(|weights| weights.len() != n) {
-        return Err(PyValueError::new_err("the two ends, marks and weights of pairs must be equally many"));
-    }
-    let pair = |i: usize| {
-        let weight = weights.as_ref().map_or(1.0, |weights| weights[i]);
-        Pair { first: i, second: n + i, similar: similar[i], weight }
-    };
+    let pairs = marked_pairs([&first, &second], &similar, weights, first.len())?;
     let both = Rows::new([first.values(), second.values()].concat(), first.columns());
-    let source =
-        both.and_then(|rows| Ok(Source::Paired(rows, Pairs::new((0..n).map(pair).collect(), 2 * n, 2 * n)?)));
+    let source = both.map(|rows| Source::Paired(rows, pairs));
     let mut model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
     model.params["pairs"] = json!("given");
     describe(py, &model)

@@ -25,7 +25,7 @@ pub(crate) struct Fold {
 /// The bit of a row that k neighbours get wrong.
 pub(crate) const WRONG_AT_K: u8 = 8;
 
-/// Few rows: five folds, drawn again until some hundred rows were tested. Many: three. Groups: whole.
+/// Few rows: five folds, drawn again until some two thousand rows were tested. Many: three. Groups: whole.
 pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<Vec<Fold>> {
     let n = data.len();
     let partitions = if let Some(groups) = groups {

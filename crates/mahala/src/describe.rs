@@ -4,6 +4,7 @@ use crate::auto::{AutoFit, Trial};
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 use crate::learners::{Learned, Learner, Report};
+use crate::metric::Metric;
 use crate::model::Model;
 use crate::recipe::Round;
 use crate::regularize::{Prior, Regularization};
@@ -100,10 +101,7 @@ impl Fit {
         references: Option<(&Rows, &Labels)>,
         threshold: Option<f64>,
     ) -> crate::Result<Model> {
-        let references = match references {
-            Some((rows, labels)) => Some((self.metric.transform(rows)?, labels.clone())),
-            None => None,
-        };
+        let references = kept(&self.metric, references)?;
         let mut params = gmml.to_json();
         params["t_used"] = json!(self.t);
         Ok(Model {
@@ -158,10 +156,7 @@ impl Learned {
         references: Option<(&Rows, &Labels)>,
         threshold: Option<f64>,
     ) -> crate::Result<Model> {
-        let references = match references {
-            Some((rows, labels)) => Some((self.metric.transform(rows)?, labels.clone())),
-            None => None,
-        };
+        let references = kept(&self.metric, references)?;
         let mut params = method.parameters();
         params["method"] = json!(method.name());
         params["standardize"] = json!(standardize);
@@ -175,4 +170,9 @@ impl Learned {
             metric: self.metric,
         })
     }
+}
+
+/// The training rows as a model keeps them: transformed.
+fn kept(metric: &Metric, references: Option<(&Rows, &Labels)>) -> crate::Result<Option<(Rows, Labels)>> {
+    references.map(|(rows, labels)| Ok((metric.transform(rows)?, labels.clone()))).transpose()
 }

@@ -222,18 +222,24 @@ impl Metric {
     }
 }
 
+/// `(X − mean) / scale`, row-major.
+pub(crate) fn standardized(rows: &[f64], mean: &[f64], scale: Option<&[f64]>) -> Vec<f64> {
+    let mut values = rows.to_vec();
+    for row in values.chunks_exact_mut(mean.len()) {
+        row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
+        if let Some(scale) = scale {
+            row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
+        }
+    }
+    values
+}
+
 /// `((X − mean) / scale) · P`, row-major, by blocks of rows.
 pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
     let (d, r) = (p.nrows(), p.ncols());
     let mut out = vec![0.0; rows.len() * r];
     out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
-        let mut centred = rows.to_vec();
-        for row in centred.chunks_exact_mut(d) {
-            row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
-            if let Some(scale) = scale {
-                row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
-            }
-        }
+        let centred = standardized(rows, mean, scale);
         let n = centred.len() / d;
         let from = MatRef::from_row_major_slice(&centred, n, d);
         let to = faer::MatMut::from_row_major_slice_mut(out, n, r);

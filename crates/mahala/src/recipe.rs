@@ -4,10 +4,11 @@ use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::linalg::product;
-use crate::metric::{Metric, project};
+use crate::metric::{Metric, project, standardized};
 use crate::pairs::Pairs;
 use crate::regularize::Regularization;
 use crate::scatter::Scatter;
+use crate::select::weighted;
 use crate::solution::{Solution, weights_at};
 use crate::standardize::ColumnStatistics;
 use crate::subspace::Subspace;
@@ -191,7 +192,8 @@ impl<'a> Ground<'a> {
     fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
         let mean = self.statistics.mean.clone();
         let scale = standardize.then(|| self.statistics.scale.clone());
-        let rows = finite(shifted(self.data.rows(), &mean, scale.as_deref()), self.data.columns())?;
+        let rows =
+            finite(standardized(self.data.rows().values(), &mean, scale.as_deref()), self.data.columns())?;
         let scatter = match &scale {
             Some(scale) => self.scatter.clone().standardized(scale),
             None => self.scatter.clone(),
@@ -204,7 +206,9 @@ impl Frame {
     /// Rows in the same coordinates.
     pub(crate) fn place(&self, rows: &Rows) -> Result<Rows> {
         match &self.start {
-            Start::Columns(_) => finite(shifted(rows, &self.mean, self.scale.as_deref()), rows.columns()),
+            Start::Columns(_) => {
+                finite(standardized(rows.values(), &self.mean, self.scale.as_deref()), rows.columns())
+            }
             Start::Directions { v, .. } => {
                 finite(project(rows, &self.mean, self.scale.as_deref(), v.as_ref()), v.ncols())
             }
@@ -268,28 +272,13 @@ impl Path {
             Self::Weights(log_mu) => weights_at(log_mu, t),
             Self::Solved(solution) => solution.weights(t),
         };
-        let mut values = Vec::with_capacity(coordinates.len());
-        for row in coordinates.chunks_exact(weights.len()) {
-            values.extend(row.iter().zip(&weights).map(|(z, w)| z * w));
-        }
-        finite(values, weights.len())
+        weighted(coordinates, &weights, Vec::new())
     }
 }
 
 fn solve(scatter: &Scatter, shrinkage: f64) -> Result<Path> {
     let gmml = Gmml { regularization: Regularization::ShrinkSimilar(shrinkage), ..Gmml::default() };
     Ok(Path::Solved(Box::new(gmml.solve(scatter)?)))
-}
-
-fn shifted(rows: &Rows, mean: &[f64], scale: Option<&[f64]>) -> Vec<f64> {
-    let mut values = rows.values().to_vec();
-    for row in values.chunks_exact_mut(mean.len()) {
-        row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
-        if let Some(scale) = scale {
-            row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
-        }
-    }
-    values
 }
 
 fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {

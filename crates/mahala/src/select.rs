@@ -318,7 +318,7 @@ impl<'a> FoldView<'a> {
 }
 
 /// `Z·diag(weights)`, in the given memory.
-fn weighted(z: &[f64], weights: &[f64], mut memory: Vec<f64>) -> Result<Rows> {
+pub(crate) fn weighted(z: &[f64], weights: &[f64], mut memory: Vec<f64>) -> Result<Rows> {
     memory.clear();
     for row in z.chunks_exact(weights.len()) {
         memory.extend(row.iter().zip(weights).map(|(z, w)| z * w));
