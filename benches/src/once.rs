@@ -2,8 +2,9 @@
 
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, bail};
-use mahala::{Dataset, Gmml, Knn, Moments, PairRule, TChoice};
+use mahala::{Dataset, Gmml, Knn, Moments, PairRule, Rows, TChoice};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Runs `kind` (`fit`, `sampled`, `knn`, or `stream`: moments of rows that are made as they are needed) on
 /// generated rows; tells times and the peak of memory.
@@ -14,7 +15,9 @@ pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repe
         before = peak_bytes()?;
         with_threads(threads, || stream(n, d, c, &mut times))??;
     } else {
-        let data = generated(n, d, c)?;
+        let data = shared(generated(n, d, c)?)?;
+        // What making the rows needed does not count.
+        std::fs::write("/proc/self/clear_refs", "5")?;
         before = peak_bytes()?;
         with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data))))??;
     }
@@ -22,6 +25,14 @@ pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repe
         "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
         "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?,
     }))
+}
+
+/// The same data, whose rows are not copied when they are cloned.
+fn shared(data: Dataset) -> Result<Dataset> {
+    let (columns, labels) = (data.columns(), data.labels().clone());
+    let rows = data.rows().clone();
+    drop(data);
+    Ok(Dataset::new(Rows::shared(Arc::new(rows.into_values()), columns)?, labels)?)
 }
 
 fn work(kind: &str, data: &Dataset) -> Result<()> {

@@ -67,6 +67,13 @@ def test_other_types_are_converted(iris, dtype):
     assert got.transform(X).dtype == np.float64
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_moments_of_32_bits_are_those_of_the_same_numbers(wine, order):
+    X, y = wine
+    single = np.array(X, dtype=np.float32, order=order)
+    assert Moments(13).update(single, y) == Moments(13).update(single.astype(np.float64), y)
+
+
 @pytest.mark.parametrize("layout", ["misaligned", "big-endian", "in a record", "backwards"])
 def test_the_compiled_part_itself_takes_every_layout(wine, layout):
     X, _ = wine

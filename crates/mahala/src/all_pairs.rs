@@ -10,11 +10,12 @@ use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
 use crate::linalg::{column, parallelism, times_power_of_two};
-use crate::moments::{ClassMoments, Moments, first_not_finite, members_by_class};
+use crate::moments::{ClassMoments, Moments, first_not_finite};
 use crate::scatter::{PairCount, Scatter};
 use crate::units::{Units, column_peaks};
 use faer::{Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The two sums, class after class.
 struct Sums {
@@ -25,19 +26,26 @@ struct Sums {
     classes: Vec<(u64, f64, Vec<f64>)>,
 }
 
-/// The sums over a run of rows that are grouped by class.
+/// The sums over a run of rows.
 struct Pooled {
     /// `Σ_c n_c M_c`, with `n_c` the rows of the whole class and `M_c` the scatter of those in the run.
     s: Mat<f64>,
     /// `Σ_c M_c`
     p: Mat<f64>,
-    /// Each class of the run: its place in the order, and the rows and mean of those in the run.
-    classes: Vec<(usize, u64, Vec<f64>)>,
+    /// The rows of each class in the run, and their mean; largest class first.
+    classes: Vec<(u64, Vec<f64>)>,
 }
 
-/// Where threads pay, rows are summed in runs of at least this many blocks, and in at most [`RUNS`] runs.
-const RUN: usize = 32;
-const RUNS: usize = 32;
+/// The class of each row as a place in the order, largest class first, and the size of each.
+struct Order<'a> {
+    codes: &'a [u32],
+    places: Vec<usize>,
+    sizes: Vec<f64>,
+}
+
+/// Where threads pay, rows are summed in runs of at least this many, and in at most [`RUNS`] runs.
+const RUN: usize = 32 * BLOCK;
+const RUNS: usize = 16;
 
 impl Scatter {
     /// All pairs at once, in `O(c·d²)` from the moments.
@@ -90,23 +98,18 @@ impl Scatter {
         if labels.len() != n {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
         }
-        let members = members_by_class(labels);
-        let mut present: Vec<(&str, &[usize])> =
-            labels.names().iter().zip(&members).map(|(name, rows)| (&**name, &**rows)).collect();
-        present.retain(|(_, rows)| !rows.is_empty());
-        check(present.iter().map(|(name, rows)| (*name, rows.len() as u64)))?;
-        present.sort_by_key(|(_, rows)| std::cmp::Reverse(rows.len()));
-        if 1000 * present[0].1.len() > 999 * n {
+        check_labels(labels)?;
+        let order = Order::of(labels);
+        if 1000.0 * order.sizes[0] > 999.0 * n as f64 {
             // Nearly all rows are of one class: w P − S would cancel.
             let mut moments = Moments::new(columns)?;
             moments.update(rows, labels, None)?;
             let mean = (0..columns).map(|j| moments.mean_of_column(j)).collect();
             return Ok((Self::all_pairs(&moments)?, mean));
         }
-        let classes: Vec<&[usize]> = present.iter().map(|(_, rows)| *rows).collect();
         // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
         let mut units = Units::new(columns);
-        let mut pooled = Pooled::of(rows, &classes, &units);
+        let mut pooled = Pooled::of(rows, &order, &units);
         if !pooled.surely_in_range() {
             let peaks = column_peaks(rows);
             if peaks.iter().any(|peak| !peak.is_finite()) {
@@ -114,80 +117,105 @@ impl Scatter {
             }
             units = Units::from_peaks(peaks);
             if !units.are_plain() {
-                pooled = Pooled::of(rows, &classes, &units);
+                pooled = Pooled::of(rows, &order, &units);
             }
         }
         Sums::of_pooled(pooled, n as f64).finish(units.exponents())
     }
 }
 
+impl<'a> Order<'a> {
+    /// Without classes that have no row.
+    fn of(labels: &'a Labels) -> Self {
+        let sizes = labels.class_sizes();
+        let mut order: Vec<usize> = (0..sizes.len()).filter(|&code| sizes[code] > 0).collect();
+        order.sort_by_key(|&code| std::cmp::Reverse(sizes[code]));
+        let mut places = vec![0; sizes.len()];
+        order.iter().enumerate().for_each(|(place, &code)| places[code] = place);
+        let sizes = order.into_iter().map(|code| sizes[code] as f64).collect();
+        Self { codes: labels.codes(), places, sizes }
+    }
+
+    /// The rows of each class among those of a run.
+    fn members(&self, run: Range<usize>) -> Vec<Vec<usize>> {
+        let place = |i: usize| self.places[self.codes[i] as usize];
+        let mut counts = vec![0; self.sizes.len()];
+        run.clone().for_each(|i| counts[place(i)] += 1);
+        let mut members: Vec<Vec<usize>> = counts.into_iter().map(Vec::with_capacity).collect();
+        run.for_each(|i| members[place(i)].push(i));
+        members
+    }
+}
+
 impl Pooled {
-    /// The classes come in descending order of size.
-    fn of<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, classes: &[&[usize]], units: &Units) -> Self {
-        let blocks = classes.iter().enumerate().flat_map(|(c, rows)| rows.chunks(BLOCK).map(move |b| (c, b)));
-        let blocks: Vec<(usize, &[usize])> = blocks.collect();
-        let sizes: Vec<f64> = classes.iter().map(|rows| rows.len() as f64).collect();
-        let d = rows.ncols();
+    fn of<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, order: &Order<'_>, units: &Units) -> Self {
+        let (n, d) = rows.shape();
         let par = parallelism(d);
-        let run = |blocks: &[(usize, &[usize])]| Self::of_run(rows, blocks, &sizes, units, par);
         // The cut into runs depends on the shape alone, so the bits do not depend on the number of threads.
         // Wide rows have threads within the product.
-        if !matches!(par, Par::Seq) || rows.nrows() * d * d < 50_000_000 {
-            return run(&blocks);
-        }
-        let length = RUN.max(blocks.len().div_ceil(RUNS));
-        let parts: Vec<Self> = blocks.par_chunks(length).map(run).collect();
-        let mut parts = parts.into_iter();
-        let first = parts.next().unwrap_or_else(|| run(&[]));
-        parts.fold(first, |sum, part| sum.merged(part, &sizes))
+        let length = if matches!(par, Par::Seq) && n >= 4 * RUN && n * d * d >= 50_000_000 {
+            RUN.max(n.div_ceil(RUNS))
+        } else {
+            n
+        };
+        let run = |first: usize| Self::of_run(rows, first..(first + length).min(n), order, units, par);
+        let firsts: Vec<usize> = (length..n).step_by(length).collect();
+        let (first, rest) = rayon::join(|| run(0), || firsts.into_par_iter().map(run).collect::<Vec<Self>>());
+        rest.into_iter().fold(first, |sum, part| sum.merged(part, &order.sizes))
     }
 
     fn of_run<T: Copy + Into<f64>>(
         rows: MatRef<'_, T>,
-        blocks: &[(usize, &[usize])],
-        sizes: &[f64],
+        run: Range<usize>,
+        order: &Order<'_>,
         units: &Units,
         par: Par,
     ) -> Self {
         let d = rows.ncols();
-        let (mut s, mut classes) = (Mat::zeros(d, d), Vec::new());
-        let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, sizes[0] as usize));
-        let groups: Vec<&[(usize, &[usize])]> = blocks.chunk_by(|a, b| a.0 == b.0).collect();
-        for (k, group) in groups.iter().enumerate() {
-            let class = group[0].0;
+        let (mut s, mut classes) = (Mat::zeros(d, d), vec![(0, Vec::new()); order.sizes.len()]);
+        let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, run.len()));
+        let members = order.members(run);
+        let present: Vec<usize> = (0..members.len()).filter(|&class| !members[class].is_empty()).collect();
+        for (k, &class) in present.iter().enumerate() {
             pooled.begin_class();
-            for (_, indices) in *group {
+            for indices in members[class].chunks(BLOCK) {
                 pooled.absorb(&mut block, rows, indices, units, None, par);
             }
-            classes.push((class, pooled.rows, pooled.mean.clone()));
-            let next = groups.get(k + 1).map_or(0.0, |group| sizes[group[0].0]);
-            add_lower(&mut s, sizes[class] - next, &pooled.scatter);
+            classes[class] = (pooled.rows, pooled.mean.clone());
+            let next = present.get(k + 1).map_or(0.0, |&next| order.sizes[next]);
+            add_lower(&mut s, order.sizes[class] - next, &pooled.scatter);
         }
         Self { s, p: pooled.scatter, classes }
     }
 
-    /// Adds the run that follows. A class that is in both has one more row to add: the step between the
-    /// two means (see [`ClassMoments::absorb`]).
+    /// Adds another run. A class that is in both has one more row to add: the step between the two means
+    /// (see [`ClassMoments::absorb`]).
     fn merged(mut self, other: Self, sizes: &[f64]) -> Self {
         add_lower(&mut self.s, 1.0, &other.s);
         add_lower(&mut self.p, 1.0, &other.p);
-        let mut others = other.classes.into_iter().peekable();
-        if let Some((class, rows, mean)) = self.classes.last_mut()
-            && let Some((_, more, other)) = others.next_if(|other| other.0 == *class)
-        {
-            let (a, b) = (*rows as f64, more as f64);
-            let between: Vec<f64> = other.iter().zip(&*mean).map(|(b, a)| b - a).collect();
-            for (j, y) in between.iter().enumerate() {
-                for (i, x) in between.iter().enumerate().skip(j) {
-                    let step = a * b / (a + b) * x * y;
-                    self.p[(i, j)] += step;
-                    self.s[(i, j)] += sizes[*class] * step;
-                }
+        let d = self.p.ncols();
+        let (mut of_s, mut of_p) = (Block::new(d, sizes.len()), Block::new(d, sizes.len()));
+        let mut steps = 0;
+        for ((mine, theirs), size) in self.classes.iter_mut().zip(other.classes).zip(sizes) {
+            if mine.0 == 0 || theirs.0 == 0 {
+                *mine = if mine.0 == 0 { theirs } else { std::mem::take(mine) };
+                continue;
             }
-            mean.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
-            *rows += more;
+            let (a, b) = (mine.0 as f64, theirs.0 as f64);
+            let between: Vec<f64> = theirs.1.iter().zip(&mine.1).map(|(b, a)| b - a).collect();
+            let root = (a * b / (a + b)).sqrt();
+            of_p.push(between.iter().map(|x| root * x));
+            of_s.push(between.iter().map(|x| size.sqrt() * root * x));
+            mine.0 += theirs.0;
+            mine.1.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
+            steps += 1;
+            if steps % BLOCK == 0 {
+                of_p.empty_into(self.p.as_mut());
+                of_s.empty_into(self.s.as_mut());
+            }
         }
-        self.classes.extend(others);
+        of_p.empty_into(self.p.as_mut());
+        of_s.empty_into(self.s.as_mut());
         self
     }
 
@@ -195,7 +223,7 @@ impl Pooled {
     /// `|m| + √P_jj`, and at least 2^-40 of that for any number of rows.
     fn surely_in_range(&self) -> bool {
         (0..self.p.ncols()).all(|j| {
-            let mean = self.classes.iter().fold(0.0, |m: f64, (_, _, mean)| m.max(mean[j].abs()));
+            let mean = self.classes.iter().fold(0.0, |m: f64, (_, mean)| m.max(mean[j].abs()));
             (2f64.powi(-160)..2f64.powi(200)).contains(&(mean + self.p[(j, j)].sqrt()))
         })
     }
@@ -234,7 +262,7 @@ impl Sums {
             let d = &mut contiguous(d.as_mut(), j)[j..];
             d.iter_mut().zip(&column(s.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
         }
-        let classes = classes.into_iter().map(|(_, rows, mean)| (rows, rows as f64, mean)).collect();
+        let classes = classes.into_iter().map(|(rows, mean)| (rows, rows as f64, mean)).collect();
         Self { s, d, w, classes }
     }
 
@@ -243,12 +271,11 @@ impl Sums {
         let m = self.mean();
         let mut block = Block::new(m.len(), self.classes.len());
         for classes in self.classes.chunks(BLOCK) {
-            block.clear();
             for (_, w_c, m_c) in classes {
                 let root = (self.w * w_c).sqrt();
                 block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
             }
-            block.add_gram_to(self.d.as_mut(), parallelism(m.len()));
+            block.empty_into(self.d.as_mut());
         }
         let counts: Vec<(u64, f64)> = self.classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
         let (similar, dissimilar) = count_pairs(&counts);

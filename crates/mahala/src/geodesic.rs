@@ -168,7 +168,7 @@ impl Geodesic {
         let permuted = |m: MatRef<'_, f64>| Mat::from_fn(n, n, |i, j| m[(order[i], order[j])]);
         let mut spare = Spare::default();
         let l = cholesky(permuted(s.as_mat()).as_ref(), "S", &mut spare)?;
-        let mut path = Self::from_factor(l.as_ref(), permuted(d.as_mat()).as_ref(), &mut spare)?;
+        let mut path = Self::from_factor(l.as_ref(), permuted(d.as_mat()), &mut spare)?;
         let mut w = Mat::zeros(n, n);
         for (i, &row) in order.iter().enumerate() {
             w.row_mut(row).copy_from(path.w.row(i));
@@ -178,15 +178,17 @@ impl Geodesic {
     }
 
     /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle).
-    pub(crate) fn from_factor(l: MatRef<'_, f64>, d: MatRef<'_, f64>, spare: &mut Spare) -> Result<Self> {
+    pub(crate) fn from_factor(l: MatRef<'_, f64>, d: Mat<f64>, spare: &mut Spare) -> Result<Self> {
         let n = l.nrows();
-        let (ed, scaled_d) = without_exponent(d);
-        let d = scaled_d.as_ref().map_or(d, Mat::as_ref);
+        let (ed, scaled_d) = without_exponent(d.as_ref());
+        let d = scaled_d.unwrap_or(d);
         let (el, scaled_l) = without_exponent_lower(l);
         let l = scaled_l.as_ref().map_or(l, Mat::as_ref);
         // LᵀDL, by products that know L is triangular: twice as fast as two plain ones.
         let mut dl = spare.take(n);
-        times_triangular(d, l, &mut dl);
+        times_triangular(d.as_ref(), l, &mut dl);
+        let sizes = sizes_after_product(l, d.as_ref());
+        spare.give(d);
         let mut m = spare.take(n);
         matmul(
             m.as_mut(),
@@ -202,7 +204,7 @@ impl Geodesic {
         spare.give(dl);
         let u = eigen(m.as_ref(), "LᵀDL", spare)?;
         spare.give(m);
-        let floors = floors(&u, &sizes_after_product(l.as_ref(), d.as_ref()));
+        let floors = floors(&u, &sizes);
         let Eigen { values, vectors: mut w } = u;
         solve_upper_triangular_in_place(l.transpose(), w.as_mut(), parallelism(n));
         Ok(Self::assemble(w, &values, &floors).rescaled(-el, ed + 2 * el))
@@ -376,7 +378,7 @@ mod tests {
     fn a_singular_end_is_clamped_and_counted() {
         let l = Mat::<f64>::identity(2, 2);
         let d = Mat::from_fn(2, 2, |_, _| 1.0);
-        let path = Geodesic::from_factor(l.as_ref(), d.as_ref(), &mut Spare::default()).unwrap();
+        let path = Geodesic::from_factor(l.as_ref(), d.clone(), &mut Spare::default()).unwrap();
         assert_eq!(path.clamped(), 1);
         assert!((path.log_eigenvalues()[0] - 2f64.ln()).abs() < 1e-15);
         assert!(path.at(0.5).is_ok());

@@ -23,6 +23,7 @@ use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
+use faer::Mat;
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
 ///
@@ -236,10 +237,15 @@ impl Gmml {
     }
 
     fn solve_owned(&self, scatter: Scatter, mut spare: Spare) -> Result<Solution> {
-        let prepared = prepare(&scatter, self.regularization, &self.prior, &mut spare)?;
         let (columns, counts) = (scatter.columns(), [scatter.similar(), scatter.dissimilar()]);
-        scatter.into_matrices().into_iter().for_each(|matrix| spare.give(matrix));
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), prepared.d.as_ref(), &mut spare)?;
+        let mut prepared = prepare(scatter, self.regularization, &self.prior, &mut spare)?;
+        // D makes room for what follows, unless the metric is to be reduced.
+        let d = if self.rank.is_some() {
+            prepared.d.clone()
+        } else {
+            std::mem::replace(&mut prepared.d, Mat::new())
+        };
+        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, &mut spare)?;
         Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut spare))
     }
 

@@ -4,7 +4,7 @@
 //! symmetric product runs near the machine's peak: feature by feature for the general one, row by row for
 //! that of narrow rows. There, in cache, they are centred.
 
-use crate::linalg::{sum_of_eights, times_power_of_two};
+use crate::linalg::{parallelism, sum_of_eights, times_power_of_two};
 use crate::narrow;
 use crate::units::Units;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
@@ -100,8 +100,9 @@ impl Block {
         });
     }
 
-    /// Empties the block.
-    pub(crate) fn clear(&mut self) {
+    /// Adds the sum of outer products to `target`, and leaves no row behind.
+    pub(crate) fn empty_into(&mut self, target: MatMut<'_, f64>) {
+        self.add_gram_to(target, parallelism(self.columns));
         self.used = 0;
     }
 

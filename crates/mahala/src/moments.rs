@@ -390,7 +390,7 @@ impl ClassMoments {
 }
 
 /// The rows of each class.
-pub(crate) fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
+fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
     labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
     members

@@ -79,18 +79,22 @@ impl Regularization {
 
 /// Brings the sums to a common unit, regularises them, and factorises `S`.
 pub(crate) fn prepare(
-    scatter: &Scatter,
+    scatter: Scatter,
     regularization: Regularization,
     prior: &Prior,
     spare: &mut Spare,
 ) -> Result<Prepared> {
     regularization.check()?;
-    let active = active_columns(scatter, regularization, prior)?;
-    let exponent = common_exponent(scatter, &active)?;
-    let active = graded(scatter, &active);
-    let mut s = submatrix(scatter.s(), scatter.units(), &active, exponent, spare);
-    let mut d = submatrix(scatter.d(), scatter.units(), &active, exponent, spare);
-    let (w_s, w_d) = (scatter.similar().weight, scatter.dissimilar().weight);
+    let active = active_columns(&scatter, regularization, prior)?;
+    let exponent = common_exponent(&scatter, &active)?;
+    let active = graded(&scatter, &active);
+    let (w_s, w_d, units) = (scatter.similar().weight, scatter.dissimilar().weight, scatter.units().to_vec());
+    // One after the other, so that the second takes the place of the first.
+    let [mut s, mut d] = scatter.into_matrices().map(|whole| {
+        let part = submatrix(whole.as_ref(), &units, &active, exponent, spare);
+        spare.give(whole);
+        part
+    });
     // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
     let base: Vec<f64> = (0..active.len()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect();
     match regularization {

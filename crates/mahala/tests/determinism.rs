@@ -99,8 +99,8 @@ fn sums_of_rows_and_sums_of_moments_agree_to_rounding() {
 #[test]
 fn tall_rows_are_summed_in_runs_that_do_not_depend_on_threads() {
     // Enough rows for several runs, classes of several sizes, one of which is cut by the end of a run.
-    let data = blobs(60_000, 30, 7, 5);
-    let labels: Vec<i64> = (0..60_000).map(|i| if i % 2 == 0 { 0 } else { i % 7 }).collect();
+    let data = blobs(70_000, 30, 7, 5);
+    let labels: Vec<i64> = (0..70_000).map(|i| if i % 2 == 0 { 0 } else { i % 7 }).collect();
     let data = mahala::Dataset::new(data.rows().clone(), mahala::Labels::from_integers(&labels)).unwrap();
     let bits = |m: mahala::MatRef<'_, f64>| -> Vec<u64> {
         (0..m.ncols()).flat_map(|j| m.col(j).iter().map(|x| x.to_bits()).collect::<Vec<_>>()).collect()
@@ -113,7 +113,7 @@ fn tall_rows_are_summed_in_runs_that_do_not_depend_on_threads() {
     let (of_rows, _) = Scatter::all_pairs_of(&data).unwrap();
     let of_moments = Scatter::all_pairs(&Moments::of(&data).unwrap()).unwrap();
     for (a, b) in [(of_rows.s(), of_moments.s()), (of_rows.d(), of_moments.d())] {
-        // Sums of 60,000 terms in another order.
+        // Sums of 70,000 terms in another order.
         assert!((a - b).norm_max() <= 1e-12 * b.norm_max());
     }
 }
