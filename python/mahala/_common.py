@@ -80,6 +80,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "folds": count("cv", number_of_folds(estimator.cv), 2),
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
         "seed": seed(estimator.random_state),
+        "balance": getattr(estimator, "balance", None),
     }
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")

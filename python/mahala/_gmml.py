@@ -42,6 +42,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
     standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
+    balance : {None, "classes", "class-pairs"}, default=None
+        Whether classes of unequal size count the same: None, every row does; "classes", every class (a row of
+        class c weighs n / (n_classes n_c)); "class-pairs", every class, and every pair of classes adds the same
+        amount to D, near or far. t is then chosen by the mean of the classes' errors. Only with ``pairs="all"``.
     k : int, default=5
         Neighbours that vote when t is chosen.
     cv : int, default=5
@@ -98,6 +102,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        balance: str | None = None,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -111,6 +116,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.selection_rows = selection_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.balance = balance
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMML:
         """Learns from rows and labels.
@@ -121,7 +127,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
-            is "auto" it is chosen on the rows of positive weight, each counted once.
+            is "auto", rows weigh as much in the error it is chosen by.
         """
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)

@@ -123,6 +123,8 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
         estimator = GMMLPairs(**wanted)
         estimator.classes_ = np.array([-1, 1])
     else:
+        balance = params.get("balance", "none")
+        wanted["balance"] = None if balance == "none" else balance
         estimator = GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
         if content["references"] is not None:
             estimator.classes_ = np.unique(classes_of(content["references"][1]))

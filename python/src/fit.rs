@@ -4,7 +4,7 @@ use crate::array::{labels_of, mat_out, rows_of, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
-use mahala::{CrossValidation, Dataset, Diagnostics, Fit, Gmml, Pair, Pairs, Result, TChoice, Watch};
+use mahala::{Dataset, Fit, Gmml, Pair, Pairs};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,7 +33,7 @@ pub(crate) fn fit_labels<'py>(
         let watch = &mut |_, _| !cancelled.load(Ordering::Relaxed);
         match weights {
             None => gmml.fit_watched(&data, watch),
-            Some(weights) => fit_weighted(&gmml, &data, &weights, watch),
+            Some(weights) => gmml.fit_weighted(&data, &weights, watch),
         }
     })?;
     describe(py, &settings, &fit)
@@ -96,24 +96,6 @@ pub(crate) fn dataset(
     codes: &PyReadonlyArray1<'_, u32>,
 ) -> PyResult<Dataset> {
     Dataset::new(rows_of(x)?, labels_of(names, codes)?).map_err(|error| to_python(&error))
-}
-
-/// Weighted rows are summed as moments; t, if it is to be chosen, is chosen on the rows that count, unweighted.
-fn fit_weighted(gmml: &Gmml, data: &Dataset, weights: &[f64], watch: &mut Watch<'_>) -> Result<Fit> {
-    let counting: Vec<usize> = (0..data.len()).filter(|&i| weights.get(i) != Some(&0.0)).collect();
-    let mut chosen: Vec<f64> = counting.iter().filter_map(|&i| weights.get(i).copied()).collect();
-    // Weights beyond the rows stay, for the library to complain about.
-    chosen.extend(weights.iter().skip(data.len()));
-    let data = data.subset(&counting);
-    let mut moments = mahala::Moments::new(data.columns())?;
-    moments.update(data.rows().as_mat(), data.labels(), Some(&chosen))?;
-    let selection = match gmml.t {
-        TChoice::Fixed(_) => None,
-        TChoice::CrossValidated => Some(CrossValidation::new(gmml, &data)?.select(watch)?),
-    };
-    let t = selection.as_ref().map_or(gmml.t, |selection| TChoice::Fixed(selection.t));
-    let fit = Gmml { t, ..gmml.clone() }.fit_moments(&moments)?;
-    Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
 }
 
 fn parameters(gmml: &Gmml, fit: &Fit) -> serde_json::Value {

@@ -59,18 +59,22 @@
 //! value seen, the value allowed and the remedy.
 
 mod all_pairs;
+mod calibrate;
 mod dataset;
 mod describe;
 mod error;
 mod folds;
 mod geodesic;
 mod gmml;
+mod graded;
 mod gram;
+mod kmeans;
 mod knn;
 mod knn_candidates;
 mod knn_kernel;
 pub mod learners;
 mod linalg;
+mod local;
 mod memory;
 mod metric;
 mod model;
@@ -87,7 +91,9 @@ mod solution;
 mod spd;
 mod standardize;
 mod verify;
+mod weights;
 
+pub use calibrate::{Calibration, HeldOut};
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
@@ -97,6 +103,7 @@ pub use geodesic::{
 };
 pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 pub use knn::{Knn, Neighbors};
+pub use local::{LocalGmml, LocalMaps, LocalMetrics, Locality, SHARES, Share};
 pub use metric::Metric;
 pub use model::Model;
 pub use moments::{ClassMoments, Moments};
@@ -111,6 +118,7 @@ pub use solution::Solution;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
+pub use weights::Balance;
 
 /// The README's example is a test.
 #[cfg(doctest)]

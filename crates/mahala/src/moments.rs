@@ -188,8 +188,13 @@ impl Moments {
     /// # Errors
     /// Memory: `c·d²` numbers are needed.
     pub fn of(data: &Dataset) -> Result<Self> {
+        Self::weighted(data, None)
+    }
+
+    /// The moments of a data set whose rows have weights.
+    pub(crate) fn weighted(data: &Dataset, weights: Option<&[f64]>) -> Result<Self> {
         let mut moments = Self::new(data.columns())?;
-        moments.update(data.rows().as_mat(), data.labels(), None)?;
+        moments.update(data.rows().as_mat(), data.labels(), weights)?;
         Ok(moments)
     }
 

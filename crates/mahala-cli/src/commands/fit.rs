@@ -40,6 +40,9 @@ pub(crate) struct Fit {
     /// The table with the second row of each pair [default: the same]
     #[arg(long, value_name = "FILE")]
     pub second: Option<PathBuf>,
+    /// The column with the weight of each row, by name: a row of weight 2 counts as two
+    #[arg(long, value_name = "COLUMN")]
+    pub weights: Option<String>,
     /// Keep the training rows in the model, for `predict` and `neighbors` [default: up to 100 MB]
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     pub keep_rows: Option<bool>,
@@ -83,9 +86,13 @@ impl PairsArg {
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
     let mut output = create_output(&args.output, &inputs(args))?;
-    let data = args.input.read(&args.data, args.label.as_ref())?;
+    let mut data = args.input.read(&args.data, args.label.as_ref())?;
+    let weights = args.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     let (fit, model) = match &args.pairs {
+        PairsArg::File(_) if weights.is_some() => {
+            bail!("--weights goes with --label; the weights of pairs are in their file, in a column 'weight'")
+        }
         PairsArg::File(path) => fit_pairs(args, &gmml, &data, path)?,
         _ if args.label.is_none() && data.labels.is_none() => {
             bail!(
@@ -93,7 +100,7 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
             )
         }
         _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
-        _ => fit_labels(args, &gmml, &data)?,
+        _ => fit_labels(args, &gmml, &data, weights.as_deref())?,
     };
     output.write_all(&model.to_bytes())?;
     output.commit()?;
@@ -109,14 +116,23 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     Ok(())
 }
 
-fn fit_labels(args: &Fit, gmml: &Gmml, table: &Table) -> Result<(mahala::Fit, Model)> {
+fn fit_labels(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &Table,
+    weights: Option<&[f64]>,
+) -> Result<(mahala::Fit, Model)> {
     let data = dataset(table)?;
     let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true
     };
-    let fit = gmml.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let fit = match weights {
+        Some(weights) => gmml.fit_weighted(&data, weights, watch),
+        None => gmml.fit_watched(&data, watch),
+    };
+    let fit = fit.map_err(|error| explain(error, &table.names))?;
     progress.finish();
     let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
     let keep = args.keep_rows.unwrap_or(data.len() * fit.metric.rank() * 8 <= 100_000_000);
@@ -181,6 +197,7 @@ fn choice(selection: &Selection) -> String {
     let least = selection.curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let (on, score) = match selection.criterion {
         Criterion::KnnError => ("row", format!("error {:.2} %", 100.0 * least)),
+        Criterion::BalancedKnnError => ("row", format!("mean error of the classes {:.2} %", 100.0 * least)),
         Criterion::PairRanking => ("pair", format!("area under the ROC curve {:.4}", 1.0 - least)),
     };
     format!(
@@ -205,7 +222,7 @@ fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<Stri
         };
         notes.push(format!("{which} have weight 0: {}{more}", names.join(", ")));
     }
-    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion == Criterion::KnnError);
+    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {
         let fewest = selection.rows - selection.rows.div_ceil(args.learn.cv_folds.min(selection.rows));
         if args.learn.k > fewest {
