@@ -1,6 +1,7 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
 use crate::args::{InputArgs, LearnArgs, PriorArg, dataset, explain, rows};
+use crate::beyond::{BeyondArgs, LocalBy, describe_local};
 use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
 use crate::pairs_file::{read_pairs, select_aligned};
@@ -9,7 +10,8 @@ use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{
-    Criterion, Gmml, Model, PairRule, Selection, best_threshold, squared_pair_distances, threshold_for_labels,
+    Criterion, Gmml, HeldOut, LocalGmml, Model, PairRule, Pairs, Rows, Selection, best_threshold,
+    squared_pair_distances, threshold_for_labels,
 };
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -24,6 +26,8 @@ use std::str::FromStr;
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
+  mahala fit posts.csv --label tags --multilabel ';' -o m.safetensors
+  mahala fit wine.csv --label class --local class -o local.safetensors
   zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
 pub(crate) struct Fit {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
@@ -40,9 +44,6 @@ pub(crate) struct Fit {
     /// The table with the second row of each pair [default: the same]
     #[arg(long, value_name = "FILE")]
     pub second: Option<PathBuf>,
-    /// The column with the weight of each row, by name: a row of weight 2 counts as two
-    #[arg(long, value_name = "COLUMN")]
-    pub weights: Option<String>,
     /// Keep the training rows in the model, for `predict` and `neighbors` [default: up to 100 MB]
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     pub keep_rows: Option<bool>,
@@ -51,6 +52,8 @@ pub(crate) struct Fit {
     pub json: bool,
     #[command(flatten)]
     pub learn: LearnArgs,
+    #[command(flatten)]
+    pub beyond: BeyondArgs,
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -85,14 +88,12 @@ impl PairsArg {
 /// Learns, writes, reports.
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
+    args.beyond.check(matches!(args.pairs, PairsArg::File(_)), args.keep_rows)?;
     let mut output = create_output(&args.output, &inputs(args))?;
     let mut data = args.input.read(&args.data, args.label.as_ref())?;
-    let weights = args.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
+    let weights = args.beyond.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     let (fit, model) = match &args.pairs {
-        PairsArg::File(_) if weights.is_some() => {
-            bail!("--weights goes with --label; the weights of pairs are in their file, in a column 'weight'")
-        }
         PairsArg::File(path) => fit_pairs(args, &gmml, &data, path)?,
         _ if args.label.is_none() && data.labels.is_none() => {
             bail!(
@@ -100,7 +101,11 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
             )
         }
         _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
-        _ => fit_labels(args, &gmml, &data, weights.as_deref())?,
+        _ => match (&args.beyond.multilabel, args.beyond.local) {
+            (Some(separator), _) => fit_label_sets(args, &gmml, &data, separator)?,
+            (None, Some(by)) => fit_local(args, &gmml, &data, by)?,
+            (None, None) => fit_labels(args, &gmml, &data, weights.as_deref())?,
+        },
     };
     output.write_all(&model.to_bytes())?;
     output.commit()?;
@@ -134,10 +139,47 @@ fn fit_labels(
     };
     let fit = fit.map_err(|error| explain(error, &table.names))?;
     progress.finish();
-    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
     let keep = args.keep_rows.unwrap_or(data.len() * fit.metric.rank() * 8 <= 100_000_000);
     let references = keep.then_some((data.rows(), data.labels()));
-    let model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, None)?;
+    model.threshold = Some(match args.beyond.calibrate {
+        Some(method) => {
+            let held = gmml.held_out_rows(&data, fit.t)?;
+            model.calibration = Some(method.fit(&held)?);
+            best_threshold(&held.distances, &held.pairs)
+        }
+        None => threshold_for_labels(&fit.metric, &data, gmml.seed)?,
+    });
+    Ok((fit, model))
+}
+
+fn fit_local(args: &Fit, gmml: &Gmml, table: &Table, by: LocalBy) -> Result<(mahala::Fit, Model)> {
+    let data = dataset(table)?;
+    let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.beyond.share };
+    let progress = Progress::bar("choosing t and share", mahala::VALUES_OF_T * gmml.folds);
+    let watch = &mut |done, total| {
+        progress.at(done, total);
+        true
+    };
+    let local = local.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    progress.finish();
+    let threshold = threshold_for_labels(&local.fit.metric, &data, gmml.seed)?;
+    let fit = local.fit.clone();
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), None, Some(threshold))?;
+    model.params["local"] = json!(by.to_string());
+    model.params["share_used"] = json!(local.share);
+    model.diagnostics["share_curve"] = json!(local.curve);
+    say(&describe_local(&local));
+    (model.references, model.local) = (Some(local.references), Some(local.maps));
+    Ok((fit, model))
+}
+
+/// Rows with several labels each: pairs of them, as similar as their labels overlap.
+fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &Table, separator: &str) -> Result<(mahala::Fit, Model)> {
+    let pairs = args.beyond.pairs_of_sets(table, separator, gmml.seed)?;
+    let rows = rows(table)?;
+    let (fit, mut model) = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
+    model.params["multilabel"] = json!(separator);
     Ok((fit, model))
 }
 
@@ -158,16 +200,33 @@ fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mah
     }
     let pairs = read_pairs(path, table, second_table, true)?;
     let (first, second) = (rows(table)?, rows(second_table)?);
-    let fit =
-        gmml.fit_two_tables(&first, &second, &pairs.pairs).map_err(|error| explain(error, &table.names))?;
-    let squared = squared_pair_distances(&fit.metric, &first, &second, &pairs.pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    let threshold = best_threshold(&distances, &pairs.pairs);
+    learn_pairs(args, gmml, table, [&first, &second], &pairs.pairs)
+}
+
+/// Learns from pairs between two tables, then sets threshold and probabilities.
+fn learn_pairs(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &Table,
+    [first, second]: [&Rows; 2],
+    pairs: &Pairs,
+) -> Result<(mahala::Fit, Model)> {
+    let explained = |error| explain(error, &table.names);
+    let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
+    let held = match args.beyond.calibrate {
+        Some(_) => gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?,
+        None => {
+            let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
+            HeldOut { distances: squared.into_iter().map(f64::sqrt).collect(), pairs: pairs.clone() }
+        }
+    };
+    let threshold = best_threshold(&held.distances, &held.pairs);
     let keep = args.keep_rows.unwrap_or(true);
     let data = if table.labels.is_some() { Some(dataset(table)?) } else { None };
     let references = data.as_ref().filter(|_| keep).map(|data| (data.rows(), data.labels()));
     let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
     model.params["pairs"] = json!("given");
+    model.calibration = args.beyond.calibrate.map(|method| method.fit(&held)).transpose()?;
     Ok((fit, model))
 }
 
