@@ -15,6 +15,7 @@
 
 from ._gmml import GMML
 from ._knn import MahalanobisKNN
+from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
@@ -30,6 +31,7 @@ from ._spd import (
 __all__ = [
     "GMML",
     "GMMLPairs",
+    "LocalGMML",
     "MahalanobisDistance",
     "MahalanobisKNN",
     "Moments",

@@ -61,7 +61,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         t = number("t", t)
         if not 0 <= t <= 1:
             raise ValueError(f"t is {t}; it must be 'auto' or a number between 0 and 1")
-    rank = estimator.n_components
+    rank = getattr(estimator, "n_components", None)
     if rank is not None:
         rank = count("n_components", rank, 1)
         if rank > n_features:

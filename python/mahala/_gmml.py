@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
@@ -124,11 +124,15 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
+            Classes; or, for rows with several labels each, which labels every row has. Then pairs of rows (at
+            random, at least 20000 or all) are as similar as their labels overlap (Jaccard).
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
             is "auto", rows weigh as much in the error it is chosen by.
         """
+        if is_label_sets(y):
+            return self._fit_label_sets(X, y, sample_weight)
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
         params = self._params()
@@ -142,6 +146,16 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._keep(learned)
         self.classes_ = classes
         self._moments: Moments | None = None
+        return self
+
+    def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any) -> GMML:
+        if sample_weight is not None:
+            raise ValueError("sample_weight needs one label a row; y has several")
+        X, y = validate_data(self, X, y, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        marks = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
+        self._keep(_mahala.fit_label_sets(X, marks, self._params(), threads(self.n_jobs)))
+        self.classes_ = np.arange(marks.shape[1])
+        self._moments = None
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # here, for scikit-learn to give it set_output
@@ -263,6 +277,15 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         return tags
+
+
+def is_label_sets(y: Any) -> bool:
+    """Whether these are labels as columns of 0 and 1, several for each row."""
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:
+        return False
+    return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
 
 
 def check_two(classes: NDArray[Any]) -> None:

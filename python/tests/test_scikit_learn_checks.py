@@ -2,7 +2,7 @@
 
 import warnings
 
-from mahala import GMML, GMMLPairs, MahalanobisKNN
+from mahala import GMML, GMMLPairs, LocalGMML, MahalanobisKNN
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # The only check that may fail, and why. What it means to show is shown, on distances, by
@@ -36,6 +36,9 @@ ESTIMATORS = [
     GMML(t=0.3, shrinkage=0.1, n_components=1),
     GMML(standardize=True, pairs="sampled"),
     GMML(t=0.5, reg=0.1, n_jobs=2),
+    GMML(t=0.5, balance="classes"),
+    LocalGMML(),
+    LocalGMML(by="cluster", n_clusters=2, t=0.5, share=0.5),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions

@@ -33,6 +33,7 @@
 //! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
+//! | [`Balance`], [`Calibration`], [`Pairs::graded`], [`LocalGmml`] | | beyond the paper |
 //! | [`learners`] | Sec. 4 | the methods the paper compares with, behind one trait |
 //! | [`Model`] | | the model file |
 //!
