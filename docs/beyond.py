@@ -89,7 +89,7 @@ def probabilities():
         axes.plot([p[bins == b].mean() for b in filled], seen, "o-", color=color, label=f"{name}: log loss {loss:.2f}")
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
     axes.set(xlabel="promised probability", ylabel="share of similar pairs", title="Wine, pairs of new rows")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
     return figure
 
 
@@ -132,7 +132,7 @@ def local():
     """The unit balls of local metrics; and the errors of local and global metrics on data sets."""
     X, y = crossed(60, 1)
     figure, axes = plt.subplots(figsize=(4.6, 4.2))
-    model = LocalGMML(share=0.5).fit(X, y)
+    model = LocalGMML(t=0.1, share=0.5).fit(X, y)
     angle = np.linspace(0, 2 * np.pi, 200)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     for c, color in enumerate([BLUE, ORANGE]):
@@ -144,7 +144,7 @@ def local():
     metric = (model.components_.T @ model.components_)[:2, :2]
     ball = np.linalg.solve(np.linalg.cholesky(metric).T, circle)
     axes.plot(*(1.2 * ball / np.sqrt(np.linalg.det(metric) ** -0.5)), color=GREY, linestyle="--")
-    axes.set(aspect="equal", title=f"equal distances: global, and per class (s = {model.share_})", xticks=[], yticks=[])
+    axes.set(aspect="equal", title="equal distances: global (dashed), per class", xticks=[], yticks=[])
     sets = [("crossed", crossed(120, 1))] + [
         (name, load(return_X_y=True))
         for name, load in [("iris", load_iris), ("wine", load_wine), ("wdbc", load_breast_cancer), ("digits", load_digits)]

@@ -180,14 +180,14 @@ fn graded(similarity: &[f64], weights: Option<&Bound<'_, PyAny>>, n: usize) -> P
     Pairs::graded(&list, weights.as_deref(), n, n).map_err(|error| to_python(&error))
 }
 
-fn fit_listed<'py>(
-    py: Python<'py>,
+fn fit_listed(
+    py: Python<'_>,
     gmml: Gmml,
     [first, second]: [Rows; 2],
     pairs: Pairs,
     calibration: Option<String>,
     threads: Option<usize>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let (settings, calibrated) = (gmml.clone(), calibration.is_some());
     let (fit, held) = interruptible(py, threads, move |_: &AtomicBool| {
         let fit = gmml.fit_two_tables(&first, &second, &pairs)?;

@@ -100,7 +100,7 @@ impl Knn {
             .par_chunks(together * d)
             .flat_map_iter(|block| self.search_block(&block.chunks_exact(d).collect::<Vec<_>>(), k))
             .collect();
-        Ok(Neighbors::new(k, found))
+        Ok(Neighbors::new(k, &found))
     }
 
     /// Block after block of rows, each small enough to stay in the cache while all queries meet it.
@@ -176,7 +176,7 @@ impl Knn {
 
 impl Neighbors {
     /// From the distances and indices of each query, `k` of them, nearest first.
-    pub(crate) fn new(k: usize, found: Vec<Vec<(f64, usize)>>) -> Self {
+    pub(crate) fn new(k: usize, found: &[Vec<(f64, usize)>]) -> Self {
         let indices = found.iter().flatten().map(|&(_, i)| i).collect();
         let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
         Self { k, indices, distances }

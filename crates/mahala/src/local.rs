@@ -23,7 +23,7 @@ use crate::kmeans::clusters;
 use crate::knn::{Knn, Neighbors};
 use crate::linalg::{parallelism, product, weighted_gram};
 use crate::metric::Metric;
-use crate::moments::Moments;
+use crate::moments::{ClassMoments, Moments};
 use crate::random::Random;
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
@@ -99,7 +99,7 @@ pub struct LocalMetrics {
 /// The geodesics from the global metric to each group's; None for a group with nothing to learn from.
 struct Paths {
     /// In the coordinates of the global metric: directions, and log Λ of mean 0.
-    paths: Vec<Option<(Mat<f64>, Vec<f64>)>>,
+    to_groups: Vec<Option<(Mat<f64>, Vec<f64>)>>,
     groups: Vec<u32>,
     rank: usize,
 }
@@ -199,7 +199,7 @@ impl LocalGmml {
     /// The path from the global metric to that of each group, at the same t.
     fn paths(&self, data: &Dataset, metric: &Metric, t: f64) -> Result<Paths> {
         let (groups, scatters) = match self.by {
-            Locality::Class => (data.labels().codes().to_vec(), self.scatters_of_classes(data)?),
+            Locality::Class => (data.labels().codes().to_vec(), scatters_of_classes(data)?),
             Locality::Cluster(count) => self.scatters_of_clusters(data, metric, count.min(data.len()))?,
         };
         let frame = Frame::new(metric)?;
@@ -214,15 +214,8 @@ impl LocalGmml {
                 Err(error) => Err(error),
             }
         };
-        let paths = scatters.into_iter().map(path).collect::<Result<_>>()?;
-        Ok(Paths { paths, groups, rank: metric.rank() })
-    }
-
-    /// For each class, its own pairs and those with rows of other classes.
-    fn scatters_of_classes(&self, data: &Dataset) -> Result<Vec<Result<Scatter>>> {
-        let moments = Moments::of(data)?;
-        let named = |name: &String| moments.classes().iter().position(|class| class.name() == name);
-        Ok(data.labels().names().iter().map(|name| one_against_rest(&moments, named(name))).collect())
+        let to_groups = scatters.into_iter().map(path).collect::<Result<_>>()?;
+        Ok(Paths { to_groups, groups, rank: metric.rank() })
     }
 
     /// Clusters under the global metric, and for each of them the pairs of its rows.
@@ -332,7 +325,7 @@ impl LocalMaps {
                 best.truncate(k);
             }
         }
-        Ok(Neighbors::new(k, best))
+        Ok(Neighbors::new(k, &best))
     }
 }
 
@@ -345,7 +338,7 @@ impl Paths {
             }
             _ => Mat::identity(self.rank, self.rank),
         };
-        LocalMaps { maps: self.paths.iter().map(map).collect(), groups: self.groups.clone() }
+        LocalMaps { maps: self.to_groups.iter().map(map).collect(), groups: self.groups.clone() }
     }
 }
 
@@ -384,6 +377,13 @@ impl Frame {
     }
 }
 
+/// For each class, its own pairs and those with rows of other classes.
+fn scatters_of_classes(data: &Dataset) -> Result<Vec<Result<Scatter>>> {
+    let moments = Moments::of(data)?;
+    let named = |name: &String| moments.classes().iter().position(|class| class.name() == name);
+    Ok(data.labels().names().iter().map(|name| one_against_rest(&moments, named(name))).collect())
+}
+
 /// The pairs within one class, and those between it and all others.
 fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> {
     let Some(c) = class else {
@@ -392,7 +392,7 @@ fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> 
     let (own, d) = (moments.class(c), moments.columns());
     let others = || moments.classes().iter().enumerate().filter(|(b, _)| *b != c).map(|(_, class)| class);
     let w = own.weight();
-    let rest: f64 = others().map(|class| class.weight()).sum();
+    let rest: f64 = others().map(ClassMoments::weight).sum();
     let s = Mat::from_fn(d, d, |i, j| if i >= j { w * own.scatter()[(i, j)] } else { 0.0 });
     let entry = |i: usize, j: usize| {
         let theirs: f64 = others().map(|class| class.scatter()[(i, j)]).sum();
@@ -406,7 +406,7 @@ fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> 
         block.push(own.mean().iter().zip(class.mean()).map(|(a, b)| root * (a - b)));
         add_gram(across.as_mut(), block.rows(), parallelism(d));
     }
-    let rows: u64 = others().map(|class| class.rows()).sum();
+    let rows: u64 = others().map(ClassMoments::rows).sum();
     let similar =
         PairCount { pairs: own.rows() * own.rows().saturating_sub(1) / 2, weight: 0.5 * w * (w - 1.0) };
     let dissimilar = PairCount { pairs: own.rows() * rows, weight: w * rest };

@@ -213,12 +213,11 @@ fn learn_pairs(
 ) -> Result<(mahala::Fit, Model)> {
     let explained = |error| explain(error, &table.names);
     let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
-    let held = match args.beyond.calibrate {
-        Some(_) => gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?,
-        None => {
-            let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
-            HeldOut { distances: squared.into_iter().map(f64::sqrt).collect(), pairs: pairs.clone() }
-        }
+    let held = if args.beyond.calibrate.is_some() {
+        gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?
+    } else {
+        let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
+        HeldOut { distances: squared.into_iter().map(f64::sqrt).collect(), pairs: pairs.clone() }
     };
     let threshold = best_threshold(&held.distances, &held.pairs);
     let keep = args.keep_rows.unwrap_or(true);
