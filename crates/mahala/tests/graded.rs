@@ -1,4 +1,5 @@
 //! Similarity by degrees, and rows with several labels.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A metric for each class or cluster, between its own and the global one.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod common;
 
