@@ -16,6 +16,7 @@
 from ._auto import AutoGMML
 from ._gmml import GMML
 from ._knn import MahalanobisKNN
+from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
@@ -38,6 +39,7 @@ __all__ = [
     "GMMLPairs",
     "ITML",
     "LMNN",
+    "LocalGMML",
     "MCML",
     "MMC",
     "MahalanobisDistance",

@@ -61,7 +61,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         t = number("t", t)
         if not 0 <= t <= 1:
             raise ValueError(f"t is {t}; it must be 'auto' or a number between 0 and 1")
-    rank = estimator.n_components
+    rank = getattr(estimator, "n_components", None)
     if rank is not None:
         rank = count("n_components", rank, 1)
         if rank > n_features:
@@ -80,6 +80,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "folds": count("cv", number_of_folds(estimator.cv), 2),
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
         "seed": seed(estimator.random_state),
+        "balance": getattr(estimator, "balance", None),
     }
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")

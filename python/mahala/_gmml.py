@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
@@ -42,6 +42,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
     standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
+    balance : {None, "classes", "class-pairs"}, default=None
+        Whether classes of unequal size count the same: None, every row does; "classes", every class (a row of
+        class c weighs n / (n_classes n_c)); "class-pairs", every class, and every pair of classes adds the same
+        amount to D, near or far. t is then chosen by the mean of the classes' errors. Only with ``pairs="all"``.
     k : int, default=5
         Neighbours that vote when t is chosen.
     cv : int, default=5
@@ -98,6 +102,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        balance: str | None = None,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -111,6 +116,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.selection_rows = selection_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.balance = balance
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMML:
         """Learns from rows and labels.
@@ -118,11 +124,15 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
+            Classes; or, for rows with several labels each, which labels every row has. Then pairs of rows (at
+            random, at least 20000 or all) are as similar as their labels overlap (Jaccard).
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
-            is "auto" it is chosen on the rows of positive weight, each counted once.
+            is "auto", rows weigh as much in the error it is chosen by.
         """
+        if is_label_sets(y):
+            return self._fit_label_sets(X, y, sample_weight)
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
         params = self._params()
@@ -136,6 +146,16 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._keep(learned)
         self.classes_ = classes
         self._moments: Moments | None = None
+        return self
+
+    def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any) -> GMML:
+        if sample_weight is not None:
+            raise ValueError("sample_weight needs one label a row; y has several")
+        X, y = validate_data(self, X, y, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        marks = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
+        self._keep(_mahala.fit_label_sets(X, marks, self._params(), threads(self.n_jobs)))
+        self.classes_ = np.arange(marks.shape[1])
+        self._moments = None
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # here, for scikit-learn to give it set_output
@@ -257,6 +277,15 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         return tags
+
+
+def is_label_sets(y: Any) -> bool:
+    """Whether these are labels as columns of 0 and 1, several for each row."""
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:
+        return False
+    return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
 
 
 def check_two(classes: NDArray[Any]) -> None:

@@ -25,9 +25,10 @@ def fit_moments(moments: Moments, params: Mapping[str, Any], threads: int | None
 def fit_pairs(
     first: Floats,
     second: Floats,
-    similar: Sequence[bool],
+    similarity: Sequence[float],
     weights: Floats | None,
     params: Mapping[str, Any],
+    calibration: str | None,
     threads: int | None,
 ) -> dict[str, Any]: ...
 def learn(
@@ -40,6 +41,22 @@ def learn_pairs(
     weights: Floats | None,
     plan: Mapping[str, Any],
 ) -> dict[str, Any]: ...
+def fit_label_sets(
+    x: Floats, indicator: Floats, params: Mapping[str, Any], threads: int | None
+) -> dict[str, Any]: ...
+def fit_local(
+    x: Floats,
+    names: Sequence[str],
+    codes: NDArray[np.uint32],
+    params: Mapping[str, Any],
+    clusters: int | None,
+    share: float | None,
+    threads: int | None,
+) -> dict[str, Any]: ...
+def calibrate(
+    distances: Floats, similarity: Sequence[float], weights: Floats | None, method: str
+) -> str: ...
+def probabilities(calibration: str, distances: Floats) -> Floats: ...
 def transform(state: State, x: Floats, threads: int | None) -> Floats: ...
 def pair_distances(state: State, first: Floats, second: Floats, threads: int | None) -> Floats: ...
 def matrix(state: State) -> Floats: ...
@@ -56,6 +73,16 @@ def neighbors(
 ) -> tuple[NDArray[np.int64], Floats]: ...
 def classify(
     rows: Floats,
+    names: Sequence[str],
+    codes: NDArray[np.uint32],
+    queries: Floats,
+    k: int,
+    threads: int | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def classify_locally(
+    rows: Floats,
+    maps: Sequence[Floats],
+    groups: NDArray[np.uint32],
     names: Sequence[str],
     codes: NDArray[np.uint32],
     queries: Floats,

@@ -13,6 +13,7 @@ from . import _mahala
 from ._common import class_names, classes_of, encode
 from ._gmml import GMML
 from ._knn import MahalanobisKNN
+from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
 from ._rivals import RIVALS, Rival, unfitted
@@ -59,6 +60,7 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
         "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "threshold": threshold,
+        "calibration": json.dumps(estimator.calibration_) if hasattr(estimator, "calibration_") else None,
         "params": json.dumps(estimator.model_params_),
         "diagnostics": json.dumps(estimator.diagnostics_),
         "references": references,
@@ -74,8 +76,11 @@ def load(path: str | PathLike[str]) -> GMML | GMMLPairs | Rival:
     return restored(read(path))
 
 
-def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> MahalanobisKNN:
-    """Reads a model file with its training rows as a fitted classifier, as ``mahala predict`` is."""
+def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> MahalanobisKNN | LocalGMML:
+    """Reads a model file with its training rows as a fitted classifier, as ``mahala predict`` is.
+
+    Returns a LocalGMML if the model has local metrics (``mahala fit --local``).
+    """
     content = read(path)
     if content["references"] is None:
         raise ValueError(
@@ -83,6 +88,8 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
         )
     rows, names, codes = content["references"]
     metric = restored(content)
+    if content["local"] is not None:
+        return local_classifier(metric, content, n_neighbors)
     knn = MahalanobisKNN(metric=metric, n_neighbors=n_neighbors)
     knn.metric_, knn._linear = metric, None
     labels = classes_of(names)
@@ -93,6 +100,24 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
     if hasattr(metric, "feature_names_in_"):
         knn.feature_names_in_ = metric.feature_names_in_
     return knn
+
+
+def local_classifier(metric: GMML | GMMLPairs, content: dict[str, Any], n_neighbors: int) -> LocalGMML:
+    shared = {name: getattr(metric, name) for name in ("t", "reg", "shrinkage", "prior", "standardize", "cv")}
+    maps, groups = content["local"]
+    by = str(metric.model_params_.get("local", "class")).split(":")[0]
+    local = LocalGMML(by=by, n_neighbors=n_neighbors, n_clusters=len(maps), **shared)
+    local.components_, local.mean_, local.scale_ = metric._state()
+    local.t_, local.share_ = metric.t_, metric.model_params_.get("share_used", 1.0)
+    local.share_path_ = np.array(metric.diagnostics_.get("share_curve", []), dtype=np.float64).reshape(-1, 2)
+    local.local_maps_, local.groups_, local.diagnostics_ = np.stack(maps), groups, metric.diagnostics_
+    rows, names, codes = content["references"]
+    local.classes_, order = np.unique(classes_of(names), return_inverse=True)
+    local._rows, local._codes = rows, order.astype(np.uint32)[codes]
+    local.n_features_in_ = metric.n_features_in_
+    if hasattr(metric, "feature_names_in_"):
+        local.feature_names_in_ = metric.feature_names_in_
+    return local
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:
@@ -106,10 +131,12 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 def restored(content: dict[str, Any]) -> GMML | GMMLPairs | Rival:
     params = json.loads(content["params"])
-    estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params)
+    estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
         estimator.classes_ = np.unique(classes_of(content["references"][1]))
     estimator._keep(content)
+    if content["calibration"] is not None:
+        estimator.calibration_ = json.loads(content["calibration"])
     if content["threshold"] is not None:
         estimator.threshold_ = content["threshold"]
     estimator.n_features_in_ = estimator.components_.shape[1]
@@ -118,7 +145,7 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs | Rival:
     return estimator
 
 
-def unfitted_gmml(params: dict[str, Any]) -> GMML | GMMLPairs:
+def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
     wanted = {
         "t": params.get("t", "auto"),
         "reg": params.get("lambda") or None,
@@ -133,7 +160,10 @@ def unfitted_gmml(params: dict[str, Any]) -> GMML | GMMLPairs:
     if params.get("prior", "identity") != "matrix":
         wanted["prior"] = params.get("prior", "identity")
     if params.get("pairs") == "given":
-        estimator = GMMLPairs(**wanted)
+        method = json.loads(content["calibration"])["method"] if content["calibration"] else None
+        estimator = GMMLPairs(**wanted, calibration=method)
         estimator.classes_ = np.array([-1, 1])
         return estimator
+    balance = params.get("balance", "none")
+    wanted["balance"] = None if balance == "none" else balance
     return GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _mahala
@@ -17,6 +19,10 @@ from ._metric import MetricMixin
 
 Floats = NDArray[np.float64]
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
+
+
+def is_calibrated(estimator: Any) -> bool:
+    return hasattr(estimator, "calibration_") or estimator.calibration is not None
 
 
 class GMMLPairs(ClassifierMixin, MetricMixin):
@@ -28,6 +34,9 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         As for ``GMML``; "auto" chooses the t whose distances rank held-out pairs best.
     reg, shrinkage, prior, n_components, standardize, cv, selection_rows, random_state, n_jobs
         As for ``GMML``.
+    calibration : {None, "platt", "isotonic"}, default=None
+        With it ``predict_proba`` says how likely pairs are similar. Every pair's distance is measured by a metric
+        that was learned without it (over ``cv`` folds); the threshold is set on these distances, too.
     preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
         With it, pairs may be given as indices (or whatever the callable understands) of shape (n_pairs, 2).
         The callable gets a 1D array and returns a 2D array of points.
@@ -36,6 +45,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
     ----------
     threshold_ : float
         Pairs at most this far apart are called similar.
+    calibration_ : dict
+        From a distance to a probability, if ``calibration`` is set or after ``calibrate``.
     classes_ : array([-1, 1])
     components_, mean_, scale_, t_, t_path_, eigenvalues_, log_eigenvalues_, diagnostics_, n_features_in_
         As for ``GMML``.
@@ -69,6 +80,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         preprocessor: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -81,6 +93,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         self.preprocessor = preprocessor
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.calibration = calibration
 
     def fit(
         self, pairs: Any, y: Any, sample_weight: Any = None, calibration_params: dict[str, Any] | None = None
@@ -91,10 +104,12 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) with a preprocessor
         y : array-like of shape (n_pairs,)
-            +1 for similar pairs, -1 for dissimilar ones.
+            +1 for similar pairs, -1 for dissimilar ones; or similarities between 0 and 1, some of them in
+            between. A pair of similarity s counts s among similar and 1 - s among dissimilar pairs.
         sample_weight : array-like of shape (n_pairs,), optional
         calibration_params : dict, optional
-            Arguments of ``calibrate_threshold``; by default accuracy on the training pairs.
+            Arguments of ``calibrate_threshold``, on the training pairs; by default accuracy, or, with
+            ``calibration``, balanced accuracy on held-out pairs.
         """
         calibration = calibration_params or {}
         check_calibration(**calibration)
@@ -109,10 +124,19 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         self.n_features_in_ = pairs.shape[2]
         params = learning_params(self, self.n_features_in_)
-        similar = (y == 1).tolist()
-        first, second = pairs[:, 0], pairs[:, 1]
-        self._keep(_mahala.fit_pairs(first, second, similar, sample_weight, params, threads(self.n_jobs)))
+        if self.calibration not in (None, "platt", "isotonic"):
+            raise ValueError(f"calibration is {self.calibration!r}; it must be None, 'platt' or 'isotonic'")
+        first, second, jobs = pairs[:, 0], pairs[:, 1], threads(self.n_jobs)
+        grades = similarity(y).tolist()
+        learned = _mahala.fit_pairs(first, second, grades, sample_weight, params, self.calibration, jobs)
+        self._keep(learned)
         self.classes_ = np.array([-1, 1])
+        if hasattr(self, "calibration_"):
+            del self.calibration_
+        if "calibration" in learned:
+            self.calibration_: dict[str, Any] = json.loads(learned["calibration"])
+            if calibration_params is None:
+                return self.set_threshold(learned["threshold"])
         return self._calibrate(pairs, y, **calibration)
 
     def transform(self, X: Any) -> Floats:
@@ -140,9 +164,36 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
             )
         return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
 
+    @available_if(is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, pairs: Any) -> Floats:
+        """The probabilities of -1 and +1, dissimilar and similar, for each pair.
+
+        Needs ``calibration``, or a call of ``calibrate``.
+        """
+        check_is_fitted(self, "components_")
+        p = _mahala.probabilities(json.dumps(self.calibration_), self.pair_distance(pairs))
+        return np.column_stack([1 - p, p])
+
+    def calibrate(self, pairs_valid: Any, y_valid: Any, method: str = "platt") -> GMMLPairs:
+        """Fits probabilities on pairs that were kept aside; the threshold stays.
+
+        Parameters
+        ----------
+        pairs_valid, y_valid
+            As in ``fit``.
+        method : {"platt", "isotonic"}
+            A logistic curve, for few pairs, or any falling curve, for thousands.
+        """
+        check_is_fitted(self, "components_")
+        pairs, y = self._check_marked(pairs_valid, y_valid)
+        distances = _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
+        self.calibration_ = json.loads(_mahala.calibrate(distances, similarity(y).tolist(), None, method))
+        return self
+
     def score(self, pairs: Any, y: Any, sample_weight: Any = None) -> float:
         """The area under the ROC curve of the distances."""
-        return float(roc_auc_score(y, self.decision_function(pairs), sample_weight=sample_weight))
+        scores, y, weight = both_kinds(self.decision_function(pairs), np.asarray(y), sample_weight)
+        return float(roc_auc_score(y, scores, sample_weight=weight))
 
     def set_threshold(self, threshold: float) -> GMMLPairs:
         """Pairs at most this far apart will be called similar."""
@@ -189,7 +240,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         beta: float = 1.0,
     ) -> GMMLPairs:
         scores = -_mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
-        self.threshold_ = -float(best_score(scores, y, strategy, min_rate, beta))
+        scores, y, weight = both_kinds(scores, y, None)
+        self.threshold_ = -float(best_score(scores, y, strategy, min_rate, beta, weight))
         return self
 
     def _check_pairs(self, pairs: Any) -> Floats:
@@ -205,10 +257,10 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         pairs = self._check_pairs(pairs)
         y = column_or_1d(y, warn=True)
         check_consistent_length(pairs, y)
-        if not np.isin(y, [-1, 1]).all():
+        if not np.isin(y, [-1, 1]).all() and not is_graded(y):
             raise ValueError(
                 "When training on pairs, the labels (y) should contain only values in [-1, 1]. Found an "
-                "incorrect value."
+                "incorrect value. (Similarities are between 0 and 1, some of them in between.)"
             )
         return pairs, y
 
@@ -228,24 +280,43 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
 
 
 def best_score(
-    scores: Floats, y: NDArray[Any], strategy: str, min_rate: float | None, beta: float
+    scores: Floats, y: NDArray[Any], strategy: str, min_rate: float | None, beta: float, weight: Floats | None
 ) -> float | np.floating[Any]:
     """The score from which on pairs are called similar."""
     if strategy == "f_beta":
-        precision, recall, thresholds = precision_recall_curve(y, scores, pos_label=1)
+        precision, recall, thresholds = precision_recall_curve(y, scores, pos_label=1, sample_weight=weight)
         denominator = beta**2 * precision + recall
         f = (1 + beta**2) * precision * recall / np.where(denominator > 0, denominator, 1)
         return thresholds[np.argmax(f[: len(thresholds)])]
     # All thresholds count, also those that change one rate alone.
-    fpr, tpr, thresholds = roc_curve(y, scores, pos_label=1, drop_intermediate=False)
+    fpr, tpr, thresholds = roc_curve(y, scores, pos_label=1, sample_weight=weight, drop_intermediate=False)
     # The first threshold accepts nothing; it is infinite, which no distance should be.
     thresholds[0] = scores.max() + 1
     if strategy == "accuracy":
-        similar = np.mean(y == 1)
+        similar = np.average(y == 1, weights=weight)
         return thresholds[np.argmax(tpr * similar + (1 - fpr) * (1 - similar))]
     good, rate = (1 - fpr, tpr) if strategy == "max_tpr" else (tpr, 1 - fpr)
     allowed = np.flatnonzero(good >= min_rate)
     return thresholds[allowed[np.argmax(rate[allowed])]]
+
+
+def is_graded(y: NDArray[Any]) -> bool:
+    """Whether these are similarities by degrees."""
+    return y.dtype.kind == "f" and bool(((y >= 0) & (y <= 1)).all() and ((y > 0) & (y < 1)).any())
+
+
+def similarity(y: NDArray[Any]) -> Floats:
+    """Marks of -1 and +1 as 0 and 1; similarities as they are."""
+    return y.astype(np.float64) if is_graded(y) else (y == 1).astype(np.float64)
+
+
+def both_kinds(scores: Floats, y: NDArray[Any], weight: Any) -> tuple[Floats, NDArray[Any], Any]:
+    """A graded pair is two: a similar one of weight s and a dissimilar one of weight 1 - s."""
+    if not is_graded(y):
+        return scores, y, weight
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    marks = np.repeat([1, -1], len(y))
+    return np.tile(scores, 2), marks, np.concatenate([weight * y, weight * (1 - y)])
 
 
 def check_calibration(strategy: str = "accuracy", min_rate: float | None = None, beta: float = 1.0) -> None:

@@ -1,10 +1,12 @@
 //! Learning: from labelled rows, from moments, from pairs.
 
-use crate::array::{labels_of, mat_out, rows_of, vector_of};
+use crate::array::{labels_of, mat_out, rows_of, rows_out, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
-use mahala::{CrossValidation, Dataset, Diagnostics, Fit, Gmml, Pair, Pairs, Result, Rows, TChoice, Watch};
+use mahala::{
+    Calibration, Dataset, Fit, Gmml, HeldOut, LocalGmml, Locality, Pairs, Random, Rows, Share, pair_budget,
+};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,7 +35,7 @@ pub(crate) fn fit_labels<'py>(
         let watch = &mut |_, _| !cancelled.load(Ordering::Relaxed);
         match weights {
             None => gmml.fit_watched(&data, watch),
-            Some(weights) => fit_weighted(&gmml, &data, &weights, watch),
+            Some(weights) => gmml.fit_weighted(&data, &weights, watch),
         }
     })?;
     describe(py, &settings, &fit)
@@ -57,47 +59,166 @@ pub(crate) fn fit_moments<'py>(
 
 /// Learns from pairs: row i of `first` with row i of `second`.
 #[pyfunction]
-#[pyo3(signature = (first, second, similar, weights, params, threads))]
-#[allow(clippy::needless_pass_by_value)]
+#[pyo3(signature = (first, second, similarity, weights, params, calibration, threads))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 pub(crate) fn fit_pairs<'py>(
     py: Python<'py>,
     first: &Bound<'py, PyAny>,
     second: &Bound<'py, PyAny>,
-    similar: Vec<bool>,
+    similarity: Vec<f64>,
     weights: Option<&Bound<'py, PyAny>>,
     params: Params<'py>,
+    calibration: Option<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let gmml = params.gmml()?;
     let (first, second) = (rows_of(first)?, rows_of(second)?);
-    let pairs = marked_pairs([&first, &second], &similar, weights, 0)?;
-    let settings = gmml.clone();
-    let fit = interruptible(py, threads, move |_: &AtomicBool| gmml.fit_two_tables(&first, &second, &pairs))?;
+    let pairs = graded([first.len(), second.len()], &similarity, weights, 0)?;
+    fit_listed(py, gmml, [first, second], pairs, calibration, threads)
+}
+
+/// Learns from rows with several labels each, given by a column of 0 and 1 for each label: pairs are as similar
+/// as their labels overlap.
+#[pyfunction]
+#[pyo3(signature = (x, indicator, params, threads))]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn fit_label_sets<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    indicator: &Bound<'py, PyAny>,
+    params: Params<'py>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let gmml = params.gmml()?;
+    let (rows, marks) = (rows_of(x)?, rows_of(indicator)?);
+    let set = |i: usize| -> Vec<u32> {
+        let marked = marks.row(i).iter().zip(0..).filter(|(mark, _)| **mark != 0.0);
+        marked.map(|(_, label)| label).collect()
+    };
+    let sets: Vec<Vec<u32>> = (0..marks.len()).map(set).collect();
+    let budget = pair_budget(marks.columns()).max(20_000);
+    let pairs = Pairs::from_label_sets(&sets, budget, &mut Random::new(gmml.seed, 2));
+    let pairs = pairs.map_err(|error| to_python(&error))?;
+    fit_listed(py, gmml, [rows.clone(), rows], pairs, None, threads)
+}
+
+/// Probabilities for distances of pairs, as JSON.
+#[pyfunction]
+#[pyo3(signature = (distances, similarity, weights, method))]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn calibrate(
+    distances: &Bound<'_, PyAny>,
+    similarity: Vec<f64>,
+    weights: Option<&Bound<'_, PyAny>>,
+    method: &str,
+) -> PyResult<String> {
+    let distances = vector_of(distances)?;
+    let pairs = graded([distances.len(); 2], &similarity, weights, 0)?;
+    // A graded pair has two entries, each with its distance.
+    let distances = pairs.as_slice().iter().map(|pair| distances[pair.first]).collect();
+    calibration_of(&HeldOut { distances, pairs }, method)
+}
+
+/// How likely pairs at these distances are similar.
+#[pyfunction]
+pub(crate) fn probabilities<'py>(
+    calibration: &str,
+    distances: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let value =
+        serde_json::from_str(calibration).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let calibration = Calibration::from_json(&value).map_err(|error| to_python(&error))?;
+    let each = vector_of(distances)?.into_iter().map(|distance| calibration.probability(distance));
+    Ok(PyArray1::from_iter(distances.py(), each))
+}
+
+/// Learns local metrics: those of classes, or of clusters if their number is given; s is chosen unless given.
+#[pyfunction]
+#[pyo3(signature = (x, names, codes, params, clusters, share, threads))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub(crate) fn fit_local<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    names: Vec<String>,
+    codes: PyReadonlyArray1<'py, u32>,
+    params: Params<'py>,
+    clusters: Option<usize>,
+    share: Option<f64>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let local = LocalGmml {
+        gmml: params.gmml()?,
+        by: clusters.map_or(Locality::Class, Locality::Cluster),
+        share: share.map_or(Share::CrossValidated, Share::Fixed),
+    };
+    let data = dataset(x, &names, &codes)?;
+    let settings = local.gmml.clone();
+    let learned = interruptible(py, threads, move |cancelled| {
+        local.fit_watched(&data, &mut |_, _| !cancelled.load(Ordering::Relaxed))
+    })?;
+    let answer = describe(py, &settings, &learned.fit)?;
+    answer.set_item("rows", rows_out(py, &learned.references.0))?;
+    let maps: Vec<_> = learned.maps.maps().iter().map(|map| mat_out(py, map.as_ref())).collect();
+    answer.set_item("maps", maps)?;
+    answer.set_item("groups", PyArray1::from_slice(py, learned.maps.groups()))?;
+    answer.set_item("share", learned.share)?;
+    answer.set_item("share_path", learned.curve)?;
+    Ok(answer)
+}
+
+/// Pairs of row i of one table with row i of another, which stands `offset` rows below in the table of second ends,
+/// from similarities between 0 and 1.
+pub(crate) fn graded(
+    [n, others]: [usize; 2],
+    similarity: &[f64],
+    weights: Option<&Bound<'_, PyAny>>,
+    offset: usize,
+) -> PyResult<Pairs> {
+    if similarity.len() != n || others != n {
+        return Err(PyValueError::new_err("the two ends and the marks of pairs must be equally many"));
+    }
+    let weights = weights.map(vector_of).transpose()?;
+    let list: Vec<(usize, usize, f64)> =
+        similarity.iter().enumerate().map(|(i, &s)| (i, offset + i, s)).collect();
+    let rows = offset + n;
+    Pairs::graded(&list, weights.as_deref(), rows, rows).map_err(|error| to_python(&error))
+}
+
+fn fit_listed(
+    py: Python<'_>,
+    gmml: Gmml,
+    [first, second]: [Rows; 2],
+    pairs: Pairs,
+    calibration: Option<String>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let (settings, calibrated) = (gmml.clone(), calibration.is_some());
+    let (fit, held) = interruptible(py, threads, move |_: &AtomicBool| {
+        let fit = gmml.fit_two_tables(&first, &second, &pairs)?;
+        let held = calibrated.then(|| gmml.held_out_pairs(&first, &second, &pairs, fit.t)).transpose()?;
+        Ok((fit, held))
+    })?;
     let description = describe(py, &settings, &fit)?;
     let mut params = parameters(&settings, &fit);
     params["pairs"] = json!("given");
     description.set_item("params", params.to_string())?;
+    if let (Some(held), Some(method)) = (held, calibration) {
+        description.set_item("calibration", calibration_of(&held, &method)?)?;
+        description.set_item("threshold", mahala::best_threshold(&held.distances, &held.pairs))?;
+    }
     Ok(description)
 }
 
-/// Pairs of row i of one table with row i of another, which stands `offset` rows below in the table of second ends.
-pub(crate) fn marked_pairs(
-    [first, second]: [&Rows; 2],
-    similar: &[bool],
-    weights: Option<&Bound<'_, PyAny>>,
-    offset: usize,
-) -> PyResult<Pairs> {
-    let weights = weights.map(vector_of).transpose()?;
-    let n = first.len();
-    if similar.len() != n || second.len() != n || weights.as_ref().is_some_and(|weights| weights.len() != n) {
-        return Err(PyValueError::new_err("the two ends, marks and weights of pairs must be equally many"));
-    }
-    let pair = |i: usize| {
-        let weight = weights.as_ref().map_or(1.0, |weights| weights[i]);
-        Pair { first: i, second: offset + i, similar: similar[i], weight }
+fn calibration_of(held: &HeldOut, method: &str) -> PyResult<String> {
+    let calibration = match method {
+        "platt" => Calibration::platt(&held.distances, &held.pairs),
+        "isotonic" => Calibration::isotonic(&held.distances, &held.pairs),
+        other => {
+            let text = format!("calibration is '{other}'; it must be None, 'platt' or 'isotonic'");
+            return Err(PyValueError::new_err(text));
+        }
     };
-    let rows = offset + n;
-    Pairs::new((0..n).map(pair).collect(), rows, rows).map_err(|error| to_python(&error))
+    Ok(calibration.map_err(|error| to_python(&error))?.to_json().to_string())
 }
 
 /// A table and its labels as the library's data set.
@@ -107,24 +228,6 @@ pub(crate) fn dataset(
     codes: &PyReadonlyArray1<'_, u32>,
 ) -> PyResult<Dataset> {
     Dataset::new(rows_of(x)?, labels_of(names, codes)?).map_err(|error| to_python(&error))
-}
-
-/// Weighted rows are summed as moments; t, if it is to be chosen, is chosen on the rows that count, unweighted.
-fn fit_weighted(gmml: &Gmml, data: &Dataset, weights: &[f64], watch: &mut Watch<'_>) -> Result<Fit> {
-    let counting: Vec<usize> = (0..data.len()).filter(|&i| weights.get(i) != Some(&0.0)).collect();
-    let mut chosen: Vec<f64> = counting.iter().filter_map(|&i| weights.get(i).copied()).collect();
-    // Weights beyond the rows stay, for the library to complain about.
-    chosen.extend(weights.iter().skip(data.len()));
-    let data = data.subset(&counting);
-    let mut moments = mahala::Moments::new(data.columns())?;
-    moments.update(data.rows().as_mat(), data.labels(), Some(&chosen))?;
-    let selection = match gmml.t {
-        TChoice::Fixed(_) => None,
-        TChoice::CrossValidated => Some(CrossValidation::new(gmml, &data)?.select(watch)?),
-    };
-    let t = selection.as_ref().map_or(gmml.t, |selection| TChoice::Fixed(selection.t));
-    let fit = Gmml { t, ..gmml.clone() }.fit_moments(&moments)?;
-    Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
 }
 
 fn parameters(gmml: &Gmml, fit: &Fit) -> serde_json::Value {

@@ -1,7 +1,7 @@
 //! Learning by any method but GMML.
 
 use crate::array::{labels_of, mat_out, rows_of};
-use crate::fit::marked_pairs;
+use crate::fit::graded;
 use crate::run::{interruptible, to_python};
 use mahala::learners::{Order, Step, Training, learn_standardized, named};
 use mahala::{Dataset, Error, Labels, Model, Pairs, Rows};
@@ -67,7 +67,8 @@ pub(crate) fn learn_pairs<'py>(
     plan: Plan,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (first, second) = (rows_of(first)?, rows_of(second)?);
-    let pairs = marked_pairs([&first, &second], &similar, weights, first.len())?;
+    let similarity: Vec<f64> = similar.into_iter().map(f64::from).collect();
+    let pairs = graded([first.len(), second.len()], &similarity, weights, first.len())?;
     let both = Rows::new([first.values(), second.values()].concat(), first.columns());
     let source = both.map(|rows| Source::Paired(rows, pairs));
     let mut model = run(py, plan, source.map_err(|error| to_python(&error))?)?;

@@ -19,7 +19,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _mahala {
     #[pymodule_export]
-    use super::fit::{fit_labels, fit_moments, fit_pairs};
+    use super::fit::{
+        calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, probabilities,
+    };
     #[pymodule_export]
     use super::learn::{learn, learn_pairs};
     #[pymodule_export]
@@ -31,7 +33,7 @@ mod _mahala {
     #[pymodule_export]
     use super::moments::Moments;
     #[pymodule_export]
-    use super::neighbors::{classify, neighbors};
+    use super::neighbors::{classify, classify_locally, neighbors};
     #[pymodule_export]
     use super::run::thread_count;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use crate::array::{labels_of, mat_out, rows_of, rows_out};
 use crate::metric::State;
 use crate::run::{interruptible, to_python};
-use mahala::Model;
+use mahala::{Calibration, Model};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,6 +18,7 @@ pub(crate) struct Content<'py> {
     log_eigenvalues: Vec<f64>,
     feature_names: Vec<String>,
     threshold: Option<f64>,
+    calibration: Option<String>,
     params: String,
     diagnostics: String,
     references: Option<References<'py>>,
@@ -41,7 +42,15 @@ pub(crate) fn save_model<'py>(
         Some(References(x, names, codes)) => Some((rows_of(&x)?, labels_of(&names, &codes)?)),
         None => None,
     };
+    let calibration = match &content.calibration {
+        Some(text) => {
+            let value = json_of("calibration", text)?;
+            Some(Calibration::from_json(&value).map_err(|error| to_python(&error))?)
+        }
+        None => None,
+    };
     let mut model = Model {
+        calibration,
         log_eigenvalues: content.log_eigenvalues,
         feature_names: content.feature_names,
         threshold: content.threshold,
@@ -68,6 +77,13 @@ pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("feature_names", model.feature_names)?;
     answer.set_item("threshold", model.threshold)?;
+    let calibration = model.calibration.as_ref().map(|calibration| calibration.to_json().to_string());
+    answer.set_item("calibration", calibration)?;
+    let local = model.local.as_ref().map(|local| {
+        let maps: Vec<_> = local.maps().iter().map(|map| mat_out(py, map.as_ref())).collect();
+        (maps, PyArray1::from_slice(py, local.groups()))
+    });
+    answer.set_item("local", local)?;
     answer.set_item("params", model.params.to_string())?;
     answer.set_item("diagnostics", model.diagnostics.to_string())?;
     let references = model.references.as_ref().map(|(rows, labels)| {

@@ -2,7 +2,7 @@
 
 use crate::array::mat_of;
 use crate::run::to_python;
-use mahala::{Gmml, PairRule, Prior, Regularization, Spd, TChoice};
+use mahala::{Balance, Gmml, PairRule, Prior, Regularization, Spd, TChoice};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -21,6 +21,7 @@ pub(crate) struct Params<'py> {
     folds: usize,
     selection_rows: usize,
     seed: u64,
+    balance: Option<String>,
 }
 
 impl Params<'_> {
@@ -47,8 +48,20 @@ impl Params<'_> {
             folds: self.folds,
             selection_rows: self.selection_rows,
             seed: self.seed,
+            balance: self.balance()?,
             ..Gmml::default()
         })
+    }
+
+    fn balance(&self) -> PyResult<Balance> {
+        match self.balance.as_deref() {
+            None => Ok(Balance::None),
+            Some("classes") => Ok(Balance::Classes),
+            Some("class-pairs") => Ok(Balance::ClassPairs),
+            Some(other) => Err(PyValueError::new_err(format!(
+                "balance is '{other}'; it must be None, 'classes' or 'class-pairs'"
+            ))),
+        }
     }
 
     fn prior(&self) -> PyResult<Prior> {

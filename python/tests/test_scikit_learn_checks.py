@@ -14,6 +14,7 @@ from mahala import (
     Euclidean,
     FlatGeo,
     GMMLPairs,
+    LocalGMML,
     MahalanobisKNN,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -49,6 +50,9 @@ ESTIMATORS = [
     GMML(t=0.3, shrinkage=0.1, n_components=1),
     GMML(standardize=True, pairs="sampled"),
     GMML(t=0.5, reg=0.1, n_jobs=2),
+    GMML(t=0.5, balance="classes"),
+    LocalGMML(),
+    LocalGMML(by="cluster", n_clusters=2, t=0.5, share=0.5),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
     Euclidean(),

@@ -7,7 +7,7 @@ use crate::{say, table};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
-use mahala::{Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice};
+use mahala::{Balance, Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -112,9 +112,34 @@ pub(crate) struct LearnArgs {
     /// Choose t on at most this many rows, drawn at random
     #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = at_least(4))]
     pub selection_rows: usize,
+    /// Whether classes of unequal size count the same
+    #[arg(long, value_enum, default_value_t)]
+    pub balance: BalanceArg,
     /// Decides all random draws
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// What counts the same when classes differ in size.
+#[derive(clap::ValueEnum, Debug, Clone, Copy, Default)]
+pub(crate) enum BalanceArg {
+    /// Every row: large classes count for more
+    #[default]
+    None,
+    /// Every class
+    Classes,
+    /// Every class, and in D every pair of classes, near or far
+    ClassPairs,
+}
+
+impl From<BalanceArg> for Balance {
+    fn from(balance: BalanceArg) -> Self {
+        match balance {
+            BalanceArg::None => Self::None,
+            BalanceArg::Classes => Self::Classes,
+            BalanceArg::ClassPairs => Self::ClassPairs,
+        }
+    }
 }
 
 /// A prior by name or from a file.
@@ -233,6 +258,7 @@ impl LearnArgs {
             folds: self.cv_folds,
             selection_rows: self.selection_rows,
             seed: self.seed,
+            balance: self.balance.into(),
             ..Gmml::default()
         })
     }
@@ -288,6 +314,15 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         }
         mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage"), value, allowed } => {
             anyhow!("--{parameter} is {value}; it must be {allowed}")
+        }
+        mahala::Error::Parameter { name: "balance", .. } => {
+            anyhow!("--balance needs all pairs\nhint: leave --pairs sampled out")
+        }
+        mahala::Error::Parameter { name: "pairs", value, allowed } => {
+            anyhow!("{value}: they must be {allowed}\nhint: leave --standardize and --pairs sampled out")
+        }
+        mahala::Error::Weight { index, value } => {
+            anyhow!("the weight of row {} is {value}; weights must be finite and not negative", index + 1)
         }
         mahala::Error::NoUsableFold { rows } => anyhow!(
             "t cannot be chosen by cross-validation: {} are too few, or too alike, for a fold to learn from\n\

@@ -4,6 +4,7 @@
 //! Data go to stdout, talk to stderr.
 
 mod args;
+mod beyond;
 mod commands;
 mod figure;
 mod input;

@@ -1,9 +1,10 @@
-//! Files that mark pairs of rows: `first,second,similar[,weight]`, row numbers from 1.
+//! Files that mark pairs of rows: `first,second,similar[,weight]`, row numbers from 1. Instead of `similar` a
+//! column `similarity` may grade them, from 0 to 1.
 
 use crate::input::{ReadOptions, Records, Table, read_records};
 use crate::table;
 use anyhow::{Context as _, Result, bail};
-use mahala::{Pair, Pairs};
+use mahala::Pairs;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -11,12 +12,15 @@ use std::path::Path;
 pub(crate) struct PairsFile {
     pub pairs: Pairs,
     pub marked: bool,
+    /// The record, from 0, that each entry of the pairs is from: a graded pair has two entries.
+    pub records: Vec<usize>,
 }
 
 struct Columns {
     first: Option<usize>,
     second: Option<usize>,
     similar: Option<usize>,
+    similarity: Option<usize>,
     weight: Option<usize>,
 }
 
@@ -31,9 +35,10 @@ pub(crate) fn read_pairs(
 ) -> Result<PairsFile> {
     let records = with_names(read_records(path, &ReadOptions::default())?);
     let columns = find_columns(&records)?;
-    if marks_needed && columns.similar.is_none() {
+    let marked = columns.similar.is_some() || columns.similarity.is_some();
+    if marks_needed && !marked {
         bail!(
-            "{}: no column says which pairs are similar\nhint: add a column 'similar' with 1 and 0",
+            "{}: no column says which pairs are similar\nhint: add a column 'similar' with 1 and 0, or 'similarity' from 0 to 1",
             records.source
         );
     }
@@ -42,7 +47,7 @@ pub(crate) fn read_pairs(
         check_aligned(&records, second)?;
     }
     let (first_at, second_at) = (positions(first), positions(second));
-    let mut pairs = Vec::with_capacity(records.rows.len());
+    let (mut pairs, mut weights) = (Vec::with_capacity(records.rows.len()), Vec::new());
     for (index, (line, cells)) in records.rows.iter().enumerate() {
         let place = || format!("{}, line {line}", records.source);
         let row = |column: Option<usize>, at: &HashMap<u64, usize>, table: &Table| -> Result<usize> {
@@ -54,23 +59,24 @@ pub(crate) fn read_pairs(
             };
             at.get(&number).copied().with_context(|| missing_row(&place(), number, table))
         };
-        pairs.push(Pair {
-            first: row(columns.first, &first_at, first)?,
-            second: row(columns.second, &second_at, second)?,
-            similar: match columns.similar {
-                Some(column) => mark(&cells[column]).with_context(place)?,
-                None => true,
-            },
-            weight: match columns.weight {
-                Some(column) => weight(&cells[column]).with_context(place)?,
-                None => 1.0,
-            },
+        let ends = (row(columns.first, &first_at, first)?, row(columns.second, &second_at, second)?);
+        let similarity = match (columns.similar, columns.similarity) {
+            (Some(column), _) => f64::from(u8::from(mark(&cells[column]).with_context(place)?)),
+            (None, Some(column)) => grade(&cells[column]).with_context(place)?,
+            (None, None) => 1.0,
+        };
+        pairs.push((ends.0, ends.1, similarity));
+        weights.push(match columns.weight {
+            Some(column) => weight(&cells[column]).with_context(place)?,
+            None => 1.0,
         });
     }
     if pairs.is_empty() {
         bail!("{}: there is no pair in it", records.source);
     }
-    Ok(PairsFile { pairs: Pairs::new(pairs, first.n, second.n)?, marked: columns.similar.is_some() })
+    let entries = |record: usize| 1 + usize::from(pairs[record].2 > 0.0 && pairs[record].2 < 1.0);
+    let records = (0..pairs.len()).flat_map(|record| vec![record; entries(record)]).collect();
+    Ok(PairsFile { pairs: Pairs::graded(&pairs, Some(&weights), first.n, second.n)?, marked, records })
 }
 
 /// The second table with its columns in the order of the first.
@@ -97,12 +103,13 @@ pub(crate) fn select_aligned(names: &[String], second: Table) -> Result<Table> {
 const FIRST: &[&str] = &["first", "left", "a", "i", "row1", "first_row"];
 const SECOND: &[&str] = &["second", "right", "b", "j", "row2", "second_row"];
 const SIMILAR: &[&str] = &["similar", "same", "label", "y", "match"];
+const SIMILARITY: &[&str] = &["similarity"];
 const WEIGHT: &[&str] = &["weight", "w"];
 
 /// Above words such as `same` a header does not look like one, but its names tell. No pair is made of
 /// names alone: it has row numbers, or else a header is required.
 fn with_names(mut records: Records) -> Records {
-    let known = [FIRST, SECOND, SIMILAR, WEIGHT].concat();
+    let known = [FIRST, SECOND, SIMILAR, SIMILARITY, WEIGHT].concat();
     let is_name = |cell: &String| known.contains(&&*cell.to_ascii_lowercase());
     let first = records.rows.first().map(|(_, cells)| cells);
     if records.names.is_none() && first.is_some_and(|cells| cells.iter().all(is_name)) {
@@ -149,13 +156,21 @@ fn find_columns(records: &Records) -> Result<Columns> {
             bail!("{}: {width} without names; first,second,similar[,weight] are expected", records.source);
         }
         let at = |column: usize| (column < width).then_some(column);
-        return Ok(Columns { first: at(0), second: at(1), similar: at(2), weight: at(3) });
+        return Ok(Columns { first: at(0), second: at(1), similar: at(2), similarity: None, weight: at(3) });
     };
     let find = |known: &[&str]| names.iter().position(|name| known.contains(&&*name.to_ascii_lowercase()));
-    let columns =
-        Columns { first: find(FIRST), second: find(SECOND), similar: find(SIMILAR), weight: find(WEIGHT) };
+    let columns = Columns {
+        first: find(FIRST),
+        second: find(SECOND),
+        similar: find(SIMILAR),
+        similarity: find(SIMILARITY),
+        weight: find(WEIGHT),
+    };
+    if columns.similar.is_some() && columns.similarity.is_some() {
+        bail!("{}: it has both a column 'similar' and a column 'similarity'; one must go", records.source);
+    }
     if columns.first.is_some() != columns.second.is_some()
-        || (columns.first.is_none() && columns.similar.is_none())
+        || (columns.first.is_none() && columns.similar.is_none() && columns.similarity.is_none())
     {
         bail!(
             "{}: its columns are {}; first,second,similar[,weight] are expected",
@@ -173,6 +188,13 @@ fn mark(text: &str) -> Result<bool> {
         _ => bail!(
             "'{text}' does not say whether the pair is similar (1 or 0, true or false, same or different)"
         ),
+    }
+}
+
+fn grade(text: &str) -> Result<f64> {
+    match text.parse::<f64>() {
+        Ok(similarity) if (0.0..=1.0).contains(&similarity) => Ok(similarity),
+        _ => bail!("'{text}' is not a similarity; it must be a number from 0 (different) to 1 (the same)"),
     }
 }
 

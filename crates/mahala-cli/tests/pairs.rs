@@ -195,7 +195,7 @@ fn a_wrong_file_of_pairs_is_refused_with_its_line() {
     refuses("p,q\n1,2\n", "error: p.csv: its columns are p, q; first,second,similar[,weight] are expected");
     refuses(
         "first,second\n1,2\n",
-        "error: p.csv: no column says which pairs are similar\nhint: add a column 'similar' with 1 and 0",
+        "error: p.csv: no column says which pairs are similar\nhint: add a column 'similar' with 1 and 0, or 'similarity' from 0 to 1",
     );
     refuses("1\n0\n", "error: p.csv: 1 column without names; first,second,similar[,weight] are expected");
     refuses("", "error: p.csv: the file is empty");

@@ -319,7 +319,7 @@ pub(crate) fn check_labels(labels: &Labels) -> Result<()> {
 }
 
 /// There must be two classes, and one of two rows.
-fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result<()> {
+pub(crate) fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result<()> {
     let classes: Vec<(&str, u64)> = classes.collect();
     if classes.len() < 2 {
         let class = classes.first().map_or("", |class| class.0).to_owned();
@@ -334,7 +334,7 @@ fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result<()> {
 }
 
 /// The numbers of similar and dissimilar pairs among all; no overflow up to 6·10⁹ rows.
-fn count_pairs(classes: &[(u64, f64)]) -> (PairCount, PairCount) {
+pub(crate) fn count_pairs(classes: &[(u64, f64)]) -> (PairCount, PairCount) {
     let pairs_of = |n: u64| u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
     let within: u128 = classes.iter().map(|class| pairs_of(class.0)).sum();
     let total = pairs_of(classes.iter().map(|class| class.0).sum());

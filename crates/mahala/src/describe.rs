@@ -10,6 +10,7 @@ use crate::recipe::Round;
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
 use crate::select::{Criterion, Selection};
+use crate::weights::Balance;
 use serde_json::{Value, json};
 
 impl Gmml {
@@ -37,11 +38,16 @@ impl Gmml {
             PairRule::All => "all",
             PairRule::Sampled => "sampled",
         };
+        let balance = match self.balance {
+            Balance::None => "none",
+            Balance::Classes => "classes",
+            Balance::ClassPairs => "class-pairs",
+        };
         json!({
             "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage,
             "shrinkage_target": target, "prior": prior, "pairs": pairs,
             "standardize": self.standardize, "rank": self.rank, "k": self.k, "folds": self.folds,
-            "selection_rows": self.selection_rows, "seed": self.seed,
+            "selection_rows": self.selection_rows, "seed": self.seed, "balance": balance,
         })
     }
 }
@@ -80,6 +86,7 @@ impl Selection {
     fn to_json(&self) -> Value {
         let criterion = match self.criterion {
             Criterion::KnnError => "error of k nearest neighbours",
+            Criterion::BalancedKnnError => "error of k nearest neighbours, each class counted the same",
             Criterion::PairRanking => "1 - area under the ROC curve of held-out pairs",
         };
         json!({
@@ -109,6 +116,8 @@ impl Fit {
             feature_names,
             references,
             threshold,
+            calibration: None,
+            local: None,
             params,
             diagnostics: self.diagnostics.to_json(),
             metric: self.metric,
@@ -161,6 +170,8 @@ impl Learned {
         params["method"] = json!(method.name());
         params["standardize"] = json!(standardize);
         Ok(Model {
+            calibration: None,
+            local: None,
             log_eigenvalues: Vec::new(),
             feature_names,
             references,

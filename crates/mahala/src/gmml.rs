@@ -23,6 +23,7 @@ use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
+use crate::weights::Balance;
 use faer::Mat;
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
@@ -61,6 +62,8 @@ pub struct Gmml {
     pub seed: u64,
     /// Refuse a fit whose matrices would need more than this.
     pub memory_limit_gb: f64,
+    /// Whether classes of unequal size count the same. Of labelled rows; pairs have their own weights.
+    pub balance: Balance,
 }
 
 /// How t is found.
@@ -129,6 +132,7 @@ impl Default for Gmml {
             selection_rows: 20_000,
             seed: 0,
             memory_limit_gb: 16.0,
+            balance: Balance::None,
         }
     }
 }
@@ -223,7 +227,7 @@ impl Gmml {
             let allowed = "a fixed t without standardisation when only moments are given";
             return Err(Error::Parameter { name: "t", value, allowed });
         }
-        let solution = self.solve_owned(scatter_of(moments)?, Spare::default())?;
+        let solution = self.solve_owned(self.scatter_of(moments)?, Spare::default())?;
         let mean = (0..moments.columns()).map(|j| moments.mean_of_column(j)).collect();
         self.finish(solution, None, mean)
     }
@@ -254,6 +258,11 @@ impl Gmml {
     pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<(Solution, Vec<f64>)> {
         let statistics = || ColumnStatistics::of(data.rows());
         match self.pairs {
+            PairRule::All if self.balance != Balance::None => {
+                let ColumnStatistics { mean, scale, .. } = statistics();
+                let scale = self.standardize.then_some(scale);
+                Ok((self.solve_moments(&Moments::of(data)?, scale)?, mean))
+            }
             PairRule::All => {
                 let (scatter, mean) = Scatter::all_pairs_of(data)?;
                 let classes = data.labels().class_sizes().iter().filter(|&&size| size > 0).count();
@@ -272,10 +281,18 @@ impl Gmml {
 
     /// The solution for moments of labelled rows, and the scale to divide their columns by.
     pub(crate) fn solve_moments(&self, moments: &Moments, scale: Option<Vec<f64>>) -> Result<Solution> {
-        self.solve_scaled(scatter_of(moments)?, scale)
+        self.solve_scaled(self.scatter_of(moments)?, scale)
     }
 
-    fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
+    /// The scatter of all pairs from moments, balanced, on the paper's scale.
+    pub(crate) fn scatter_of(&self, moments: &Moments) -> Result<Scatter> {
+        let classes = moments.classes().iter().filter(|class| class.rows() > 0).count();
+        let weight = moments.classes().iter().map(ClassMoments::weight).sum();
+        Ok(on_paper_scale(Scatter::balanced(moments, self.balance)?, classes, weight))
+    }
+
+    /// As [`Gmml::solve_owned`], after dividing the columns by a scale.
+    pub(crate) fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
         let Some(scale) = scale else { return self.solve_owned(scatter, Spare::default()) };
         let solution = self.solve_owned(scatter.standardized(&scale), Spare::default())?;
         Ok(solution.with_scale(scale))
@@ -297,6 +314,7 @@ impl Gmml {
 
     fn check(&self, d: usize, c: usize) -> Result<()> {
         self.regularization.check()?;
+        self.check_balance()?;
         if let TChoice::Fixed(t) = self.t
             && !(0.0..=1.0).contains(&t)
         {
@@ -328,13 +346,6 @@ impl Gmml {
 
 /// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
 /// means the same for both. Without λ the factor changes no neighbour.
-fn on_paper_scale(scatter: Scatter, classes: usize, weight: f64) -> Scatter {
+pub(crate) fn on_paper_scale(scatter: Scatter, classes: usize, weight: f64) -> Scatter {
     scatter.scaled(2.0 * pair_budget(classes) as f64 / (weight * weight))
-}
-
-/// The scatter of all pairs from moments, on the paper's scale.
-fn scatter_of(moments: &Moments) -> Result<Scatter> {
-    let classes = moments.classes().iter().filter(|class| class.rows() > 0).count();
-    let weight = moments.classes().iter().map(ClassMoments::weight).sum();
-    Ok(on_paper_scale(Scatter::all_pairs(moments)?, classes, weight))
 }

@@ -95,9 +95,7 @@ impl Knn {
             .par_chunks(together * d)
             .flat_map_iter(|block| self.search_block(&block.chunks_exact(d).collect::<Vec<_>>(), k))
             .collect();
-        let indices = found.iter().flatten().map(|&(_, i)| i).collect();
-        let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
-        Ok(Neighbors { k, indices, distances })
+        Ok(Neighbors::new(k, &found))
     }
 
     /// Block after block of rows, each small enough to stay in the cache while all queries meet it.
@@ -165,6 +163,13 @@ impl Knn {
 }
 
 impl Neighbors {
+    /// From the distances and indices of each query, `k` of them, nearest first.
+    pub(crate) fn new(k: usize, found: &[Vec<(f64, usize)>]) -> Self {
+        let indices = found.iter().flatten().map(|&(_, i)| i).collect();
+        let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
+        Self { k, indices, distances }
+    }
+
     /// How many neighbours each query has.
     pub fn k(&self) -> usize {
         self.k

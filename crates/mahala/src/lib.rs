@@ -33,6 +33,7 @@
 //! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
+//! | [`Balance`], [`Calibration`], [`Pairs::graded`], [`LocalGmml`] | | beyond the paper |
 //! | [`learners`] | Sec. 4 | the methods the paper compares with, behind one trait |
 //! | [`Model`] | | the model file |
 //!
@@ -61,18 +62,22 @@
 mod all_pairs;
 mod auto;
 mod auto_folds;
+mod calibrate;
 mod dataset;
 mod describe;
 mod error;
 mod folds;
 mod geodesic;
 mod gmml;
+mod graded;
 mod gram;
+mod kmeans;
 mod knn;
 mod knn_candidates;
 mod knn_kernel;
 pub mod learners;
 mod linalg;
+mod local;
 mod memory;
 mod metric;
 mod model;
@@ -94,8 +99,10 @@ mod standardize;
 mod subspace;
 mod units;
 mod verify;
+mod weights;
 
 pub use auto::{Auto, AutoFit, Trial};
+pub use calibrate::{Calibration, HeldOut};
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
@@ -105,6 +112,7 @@ pub use geodesic::{
 };
 pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 pub use knn::{Knn, Neighbors};
+pub use local::{LocalGmml, LocalMaps, LocalMetrics, Locality, SHARES, Share};
 pub use metric::Metric;
 pub use model::Model;
 pub use moments::{ClassMoments, Moments};
@@ -121,6 +129,7 @@ pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use subspace::{Components, Subspace};
 pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
+pub use weights::Balance;
 
 /// The README's example is a test.
 #[cfg(doctest)]

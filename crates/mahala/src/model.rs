@@ -8,13 +8,18 @@
 //! | `log_eigenvalues` | [≤ d] f64 | `log Λ` (logarithms: Λ itself may leave the range) |
 //! | `references` | [n, k] f64, optional | transformed training rows, to vote in predictions |
 //! | `reference_classes` | [n] u32, optional | their classes |
+//! | `local_maps` | [g, k, k] f64, optional | from the metric's coordinates to those of each group's own |
+//! | `reference_groups` | [n] u32, optional | the group of each of `references` |
 //!
 //! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
-//! threshold, params, diagnostics, and the sha256 of all the rest. Keys are sorted: the same model gives
+//! threshold, calibration if there is one, params, diagnostics, and the sha256 of all the rest. Keys are sorted: the same model gives
 //! the same bytes.
 
+use crate::calibrate::Calibration;
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
+use crate::knn::{Knn, Neighbors};
+use crate::local::LocalMaps;
 use crate::metric::Metric;
 use faer::Mat;
 use safetensors::{Dtype, SafeTensors};
@@ -46,6 +51,10 @@ pub struct Model {
     pub references: Option<(Rows, Labels)>,
     /// Pairs at most this far apart are called similar.
     pub threshold: Option<f64>,
+    /// How likely pairs are similar, by their distance.
+    pub calibration: Option<Calibration>,
+    /// Metrics of groups of the training rows; they come with `references`.
+    pub local: Option<LocalMaps>,
     /// How the metric was learned.
     pub params: Value,
     /// What was seen on the way.
@@ -58,6 +67,21 @@ struct Tensor {
     bytes: Vec<u8>,
 }
 
+impl Tensor {
+    fn of_codes(codes: &[u32]) -> Self {
+        let bytes = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
+        Self { dtype: Dtype::U32, shape: vec![codes.len()], bytes }
+    }
+
+    /// The codes, if there are `n` of them.
+    fn codes(&self, name: &str, n: usize) -> Result<Vec<u32>> {
+        if self.dtype != Dtype::U32 || self.shape != [n] {
+            return Err(invalid(&format!("the tensor '{name}' does not fit 'references'")));
+        }
+        Ok(self.bytes.as_chunks::<4>().0.iter().map(|c| u32::from_le_bytes(*c)).collect())
+    }
+}
+
 impl Model {
     /// A bare metric.
     pub fn new(metric: Metric) -> Self {
@@ -67,8 +91,24 @@ impl Model {
             feature_names: Vec::new(),
             references: None,
             threshold: None,
+            calibration: None,
+            local: None,
             params: json!({}),
             diagnostics: json!({}),
+        }
+    }
+
+    /// The `k` nearest training rows of rows in the metric's coordinates, under local metrics if there are some.
+    ///
+    /// # Errors
+    /// No training rows are kept, or as [`Knn::search`].
+    pub fn search(&self, queries: &Rows, k: usize) -> Result<Neighbors> {
+        let Some((rows, _)) = &self.references else {
+            return Err(Error::Empty { what: "the list of training rows in the model" });
+        };
+        match &self.local {
+            Some(maps) => maps.search(rows, queries, k),
+            None => Knn::new(rows.clone())?.search(queries, k),
         }
     }
 
@@ -183,9 +223,14 @@ impl Model {
         }
         if let Some((rows, labels)) = &self.references {
             add("references", vec![rows.len(), k], &mut rows.values().iter().copied());
-            let bytes = labels.codes().iter().flat_map(|code| code.to_le_bytes()).collect();
-            let tensor = Tensor { dtype: Dtype::U32, shape: vec![rows.len()], bytes };
-            tensors.insert("reference_classes".into(), tensor);
+            tensors.insert("reference_classes".into(), Tensor::of_codes(labels.codes()));
+        }
+        if let Some(local) = &self.local {
+            let cells = local.maps().iter().flat_map(|map| (0..k * k).map(move |at| map[(at / k, at % k)]));
+            let bytes = cells.flat_map(f64::to_le_bytes).collect();
+            let tensor = Tensor { dtype: Dtype::F64, shape: vec![local.maps().len(), k, k], bytes };
+            tensors.insert("local_maps".into(), tensor);
+            tensors.insert("reference_groups".into(), Tensor::of_codes(local.groups()));
         }
         tensors
     }
@@ -202,7 +247,8 @@ impl Model {
             ("params", self.params.to_string()),
             ("diagnostics", self.diagnostics.to_string()),
         ];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        let calibration = self.calibration.as_ref().map(|c| ("calibration", c.to_json().to_string()));
+        entries.into_iter().chain(calibration).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     fn assemble(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tensor>) -> Result<Self> {
@@ -224,9 +270,24 @@ impl Model {
             return Err(invalid(&format!("{} feature names for {d} columns", feature_names.len())));
         }
         let threshold: Option<f64> = parse(metadata, "threshold")?;
+        let calibration = match metadata.get("calibration") {
+            Some(_) => Some(Calibration::from_json(&parse(metadata, "calibration")?)?),
+            None => None,
+        };
         let references = references(parse(metadata, "classes")?, tensors, k)?;
+        let local = local(tensors, k, references.as_ref().map_or(0, |(rows, _)| rows.len()))?;
         let (params, diagnostics) = (parse(metadata, "params")?, parse(metadata, "diagnostics")?);
-        Ok(Self { metric, log_eigenvalues, feature_names, references, threshold, params, diagnostics })
+        Ok(Self {
+            metric,
+            log_eigenvalues,
+            feature_names,
+            references,
+            threshold,
+            calibration,
+            local,
+            params,
+            diagnostics,
+        })
     }
 }
 
@@ -282,12 +343,23 @@ fn references(
     };
     let n = rows.shape.first().copied().unwrap_or(0);
     let values = floats(tensors, "references", &[n, k])?.unwrap_or_default();
-    if codes.dtype != Dtype::U32 || codes.shape != [n] {
-        return Err(invalid("the tensor 'reference_classes' does not fit 'references'"));
-    }
-    let codes: Vec<u32> = codes.bytes.as_chunks::<4>().0.iter().map(|c| u32::from_le_bytes(*c)).collect();
+    let codes = codes.codes("reference_classes", n)?;
     let labels = Labels::from_parts(names, codes).map_err(|error| invalid(&error.to_string()))?;
     Ok(Some((Rows::new(values, k)?, labels)))
+}
+
+/// The local metrics of `n` references, in `k` coordinates.
+fn local(tensors: &BTreeMap<String, Tensor>, k: usize, n: usize) -> Result<Option<LocalMaps>> {
+    let (maps, groups) = match (tensors.get("local_maps"), tensors.get("reference_groups")) {
+        (Some(maps), Some(groups)) => (maps, groups),
+        (None, None) => return Ok(None),
+        _ => return Err(invalid("of 'local_maps' and 'reference_groups' one is missing")),
+    };
+    let count = maps.shape.first().copied().unwrap_or(0);
+    let cells = floats(tensors, "local_maps", &[count, k, k])?.unwrap_or_default();
+    let maps = cells.chunks_exact(k * k).map(|map| Mat::from_fn(k, k, |i, j| map[i * k + j])).collect();
+    let local = LocalMaps::new(maps, groups.codes("reference_groups", n)?);
+    local.map(Some).map_err(|error| invalid(&error.to_string()))
 }
 
 fn parse<T: serde::de::DeserializeOwned>(metadata: &BTreeMap<String, String>, key: &str) -> Result<T> {

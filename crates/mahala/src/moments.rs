@@ -183,8 +183,13 @@ impl Moments {
     /// # Errors
     /// Memory: `c·d²` numbers are needed.
     pub fn of(data: &Dataset) -> Result<Self> {
+        Self::weighted(data, None)
+    }
+
+    /// The moments of a data set whose rows have weights.
+    pub(crate) fn weighted(data: &Dataset, weights: Option<&[f64]>) -> Result<Self> {
         let mut moments = Self::new(data.columns())?;
-        moments.update(data.rows().as_mat(), data.labels(), None)?;
+        moments.update(data.rows().as_mat(), data.labels(), weights)?;
         Ok(moments)
     }
 
@@ -390,7 +395,7 @@ impl ClassMoments {
 }
 
 /// The rows of each class.
-fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
+pub(crate) fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
     let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
     labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
     members

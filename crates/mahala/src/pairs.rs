@@ -59,6 +59,11 @@ impl Pairs {
         Ok(pairs)
     }
 
+    /// Wraps pairs that are valid by the way they were made.
+    pub(crate) fn trusted(pairs: Vec<Pair>) -> Self {
+        Self(pairs)
+    }
+
     /// Differences as pairs: each row, and the one row of a second table that is the origin.
     ///
     /// # Errors

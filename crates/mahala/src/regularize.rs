@@ -90,6 +90,7 @@ pub(crate) fn prepare(
     let active = graded(&scatter, &active);
     let (w_s, w_d, units) = (scatter.similar().weight, scatter.dissimilar().weight, scatter.units().to_vec());
     // One after the other, so that the second takes the place of the first.
+    let samples = scatter.samples();
     let [mut s, mut d] = scatter.into_matrices().map(|whole| {
         let part = submatrix(whole.as_ref(), &units, &active, exponent, spare);
         spare.give(whole);
@@ -114,7 +115,7 @@ pub(crate) fn prepare(
             shrink_to_identity(&mut d, rho);
         }
         Regularization::Analytic => {
-            let rho = analytic_shrinkage(s.as_ref(), scatter.samples());
+            let rho = analytic_shrinkage(s.as_ref(), samples);
             shrink_to_diagonal(&mut s, rho);
         }
     }

@@ -15,6 +15,7 @@ use crate::random::Random;
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
+use crate::weights::{Balance, chosen, error_weights};
 
 /// Told how far a search is (done, total); false ends it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
@@ -39,6 +40,8 @@ pub struct Selection {
 pub enum Criterion {
     /// The share of rows whose class their neighbours get wrong.
     KnnError,
+    /// The same, each class counted the same: the mean of the classes' shares.
+    BalancedKnnError,
     /// One minus the area under the ROC curve of the distances of held-out pairs.
     PairRanking,
 }
@@ -101,7 +104,8 @@ fn fine_grid(centre: f64) -> Vec<f64> {
 /// The number of values of t a search tries: five and fifteen.
 pub const VALUES_OF_T: usize = 20;
 
-fn first_minimum(errors: &[f64]) -> usize {
+/// The place of the least error; the first of several.
+pub(crate) fn first_minimum(errors: &[f64]) -> usize {
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     errors.iter().position(|&e| e == least).unwrap_or(0)
 }
@@ -128,6 +132,9 @@ pub struct CrossValidation {
     data: Dataset,
     k: usize,
     folds: Vec<SolvedFold>,
+    /// What each row counts for in the error.
+    weights: Vec<f64>,
+    criterion: Criterion,
 }
 
 impl CrossValidation {
@@ -136,15 +143,24 @@ impl CrossValidation {
     /// # Errors
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
+        Self::weighted(gmml, data, None)
+    }
+
+    /// As [`CrossValidation::new`], with weights of rows: in the sums, and in the error.
+    pub(crate) fn weighted(gmml: &Gmml, data: &Dataset, weights: Option<&[f64]>) -> Result<Self> {
         check_labels(data.labels())?;
-        let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
-        let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
+        let some = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
+        let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
+        let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;
-        let folds = solve_folds(gmml, &data, &folds)?;
+        let folds = solve_folds(gmml, &data, weights.as_deref(), &folds)?;
         if folds.is_empty() {
             return Err(Error::NoUsableFold { rows: data.len() });
         }
-        Ok(Self { data, k: gmml.k, folds })
+        let weights = error_weights(gmml.balance, data.labels(), weights.as_deref());
+        let balanced = gmml.balance != Balance::None;
+        let criterion = if balanced { Criterion::BalancedKnnError } else { Criterion::KnnError };
+        Ok(Self { data, k: gmml.k, folds, weights, criterion })
     }
 
     /// The cross-validated error at each value of t, in [0, 1]. `watch` is told (searches done, total).
@@ -163,22 +179,22 @@ impl CrossValidation {
     }
 
     fn errors_of(&self, views: &[FoldView<'_>], values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
-        let tested: usize = self.folds.iter().map(|fold| fold.test.len()).sum();
-        let mut wrong = vec![0usize; values.len()];
+        let tested: f64 = self.folds.iter().flat_map(|fold| &fold.test).map(|&i| self.weights[i]).sum();
+        let mut wrong = vec![0.0; values.len()];
         let (mut done, total) = (0, values.len() * self.folds.len());
         for (index, fold) in self.folds.iter().enumerate() {
             let made = if views.is_empty() { Some(FoldView::new(fold, &self.data)) } else { None };
             let view = made.as_ref().unwrap_or_else(|| &views[index]);
             let mut buffers = [Vec::new(), Vec::new()];
             for (wrong, &t) in wrong.iter_mut().zip(values) {
-                *wrong += view.wrong_at(t, self.k, &mut buffers)?;
+                *wrong += view.wrong_at(t, self.k, &self.weights, &mut buffers)?;
                 done += 1;
                 if !watch(done, total) {
                     return Err(Error::Cancelled);
                 }
             }
         }
-        Ok(wrong.into_iter().map(|w| w as f64 / tested as f64).collect())
+        Ok(wrong.into_iter().map(|w| w / tested).collect())
     }
 
     /// The paper's two-step choice of t.
@@ -195,7 +211,7 @@ impl CrossValidation {
             Ok(errors)
         })?;
         let (folds, rows) = (self.folds.len(), self.data.len());
-        Ok(Selection { t, curve, criterion: Criterion::KnnError, folds, rows })
+        Ok(Selection { t, curve, criterion: self.criterion, folds, rows })
     }
 }
 
@@ -207,15 +223,17 @@ pub(crate) fn t_for_pairs(
     pairs: &Pairs,
     solve: impl Fn(&Pairs) -> Result<Solution>,
 ) -> Result<Selection> {
-    let chosen = choose_rows(pairs.len(), gmml.selection_rows, gmml.seed);
-    let pairs = &chosen.map_or_else(|| pairs.clone(), |rows| pairs.subset(&rows));
-    let folds = Folds::new(pairs.len(), gmml.folds.min(pairs.len()), &mut Random::new(gmml.seed, 0))?;
+    let units = pairs.units();
+    let chosen = choose_rows(units.len(), gmml.selection_rows, gmml.seed);
+    let pairs = &chosen.map_or_else(|| pairs.clone(), |chosen| pairs.of_units(&units, &chosen));
+    let units = pairs.units();
+    let folds = Folds::new(units.len(), gmml.folds.min(units.len()), &mut Random::new(gmml.seed, 0))?;
     let mut solved = Vec::new();
     for fold in 0..folds.len() {
         let (train, test) = folds.split(fold);
-        let test = pairs.subset(&test);
+        let test = pairs.of_units(&units, &test);
         let both = |similar: bool| test.as_slice().iter().any(|p| p.similar == similar && p.weight > 0.0);
-        match solve(&pairs.subset(&train)) {
+        match solve(&pairs.of_units(&units, &train)) {
             Ok(solution) if both(true) && both(false) => solved.push((solution, test)),
             Ok(_) => {}
             Err(error) if is_lack_of_pairs(&error) => {}
@@ -238,11 +256,20 @@ pub(crate) fn t_for_pairs(
         }
         Ok(errors)
     })?;
-    Ok(Selection { t, curve, criterion: Criterion::PairRanking, folds: solved.len(), rows: pairs.len() })
+    Ok(Selection { t, curve, criterion: Criterion::PairRanking, folds: solved.len(), rows: units.len() })
 }
 
-fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedFold>> {
-    let parts = fold_moments(gmml, data, folds)?;
+fn solve_folds(
+    gmml: &Gmml,
+    data: &Dataset,
+    weights: Option<&[f64]>,
+    folds: &Folds,
+) -> Result<Vec<SolvedFold>> {
+    let of = |rows: &[usize]| {
+        let weights = weights.map(|weights| chosen(weights, rows));
+        Moments::weighted(&data.subset(rows), weights.as_deref())
+    };
+    let parts = fold_moments(gmml, data, folds, &of)?;
     let solve = |fold: usize| -> Result<SolvedFold> {
         let (train, test) = folds.split(fold);
         let part = data.subset(&train);
@@ -257,6 +284,9 @@ fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedF
                 let statistics = ColumnStatistics::of(part.rows());
                 let scale = gmml.standardize.then_some(statistics.scale);
                 (gmml.solve_moments(&moments, scale)?, statistics.mean)
+            }
+            None if weights.is_some() => {
+                (gmml.solve_moments(&of(&train)?, None)?, ColumnStatistics::of(part.rows()).mean)
             }
             None => gmml.solve_labelled(&part, 1 + fold as u64)?,
         };
@@ -277,15 +307,17 @@ fn solve_folds(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Vec<SolvedF
 /// The moments of each fold, to be merged into those of the others: one pass over the rows instead of
 /// one a fold. Merged rather than subtracted from the whole, because a column that varies in one fold
 /// alone would come out of a subtraction with rounding for its variance.
-fn fold_moments(gmml: &Gmml, data: &Dataset, folds: &Folds) -> Result<Option<Vec<Moments>>> {
+fn fold_moments(
+    gmml: &Gmml,
+    data: &Dataset,
+    folds: &Folds,
+    of: &impl Fn(&[usize]) -> Result<Moments>,
+) -> Result<Option<Vec<Moments>>> {
     let bytes = 8 * folds.len() * data.labels().class_count() * data.columns().pow(2);
     if gmml.pairs != PairRule::All || bytes > 1 << 30 {
         return Ok(None);
     }
-    (0..folds.len())
-        .map(|fold| Moments::of(&data.subset(&folds.split(fold).1)))
-        .collect::<Result<_>>()
-        .map(Some)
+    (0..folds.len()).map(|fold| of(&folds.split(fold).1)).collect::<Result<_>>().map(Some)
 }
 
 /// A fold's rows in the coordinates of its geodesic.
@@ -302,9 +334,9 @@ impl<'a> FoldView<'a> {
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 
-    /// Wrong votes among the test rows at t: weights change, rows do not. The buffers keep their memory
-    /// from one t to the next.
-    fn wrong_at(&self, t: f64, k: usize, [train, test]: &mut [Vec<f64>; 2]) -> Result<usize> {
+    /// The rows counted wrong among the test rows at t: weights of coordinates change, rows do not. The
+    /// buffers keep their memory from one t to the next.
+    fn wrong_at(&self, t: f64, k: usize, counted: &[f64], [train, test]: &mut [Vec<f64>; 2]) -> Result<f64> {
         let weights = self.fold.solution.weights(t);
         let knn = Knn::new(weighted(&self.train, &weights, std::mem::take(train))?)?;
         let queries = weighted(&self.test, &weights, std::mem::take(test))?;
@@ -312,8 +344,9 @@ impl<'a> FoldView<'a> {
         (*train, *test) = (knn.into_rows().into_values(), queries.into_values());
         let labels = self.data.labels().subset(&self.fold.train);
         let predicted = found.vote(&labels);
-        let truth = self.fold.test.iter().map(|&i| self.data.labels().codes()[i]);
-        Ok(predicted.into_iter().zip(truth).filter(|(p, t)| p != t).count())
+        let codes = self.data.labels().codes();
+        let wrong = self.fold.test.iter().zip(predicted).filter(|&(&i, class)| codes[i] != class);
+        Ok(wrong.map(|(&i, _)| counted[i]).sum())
     }
 }
 

@@ -41,7 +41,7 @@ impl Subspace {
     /// As [`crate::Gmml::solve`].
     pub fn of(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
         let mut spare = Spare::default();
-        let prepared = prepare(scatter, regularization, &Prior::Identity, &mut spare)?;
+        let prepared = prepare(scatter.clone(), regularization, &Prior::Identity, &mut spare)?;
         let (l, par) = (prepared.l.as_ref(), parallelism(prepared.l.nrows()));
         // L⁻¹ D L⁻ᵀ, then V = L⁻ᵀU
         let mut half = prepared.d;

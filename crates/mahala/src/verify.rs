@@ -1,6 +1,6 @@
 //! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
 
-use crate::dataset::{Dataset, Rows};
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
@@ -88,16 +88,19 @@ pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
 /// # Errors
 /// Columns that do not fit the metric, or no similar or no dissimilar pair among those drawn.
 pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Result<f64> {
-    let mut random = Random::new(seed, u64::MAX);
-    let codes = data.labels().codes();
-    let n = data.len();
-    let drawn = (0..20_000).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);
-    let pairs =
-        drawn.map(|(i, j)| if codes[i] == codes[j] { Pair::similar(i, j) } else { Pair::dissimilar(i, j) });
-    let pairs = Pairs::new(pairs.collect(), n, n)?;
+    let pairs = random_pairs(data.labels(), 20_000, &mut Random::new(seed, u64::MAX))?;
     let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     Ok(best_threshold(&distances, &pairs))
+}
+
+/// Pairs of labelled rows at random, but for rows drawn with themselves.
+pub(crate) fn random_pairs(labels: &Labels, draws: usize, random: &mut Random) -> Result<Pairs> {
+    let (codes, n) = (labels.codes(), labels.len());
+    let drawn = (0..draws).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);
+    let pairs =
+        drawn.map(|(i, j)| if codes[i] == codes[j] { Pair::similar(i, j) } else { Pair::dissimilar(i, j) });
+    Pairs::new(pairs.collect(), n, n)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
 use crate::args::{InputArgs, LearnArgs, PriorArg, dataset, explain, rows};
+use crate::beyond::{BeyondArgs, LocalBy, describe_local};
 use crate::commands::fit_method::fit_method;
 use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
@@ -11,7 +12,7 @@ use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{
-    Criterion, Dataset, Gmml, Model, PairRule, Pairs, Rows, Selection, best_threshold,
+    Criterion, Dataset, Gmml, HeldOut, LocalGmml, Model, PairRule, Pairs, Rows, Selection, best_threshold,
     squared_pair_distances, threshold_for_labels,
 };
 use serde_json::json;
@@ -29,6 +30,8 @@ use std::str::FromStr;
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
+  mahala fit posts.csv --label tags --multilabel ';' -o m.safetensors
+  mahala fit wine.csv --label class --local class -o local.safetensors
   zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
 pub(crate) struct Fit {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
@@ -61,6 +64,8 @@ pub(crate) struct Fit {
     pub learn: LearnArgs,
     #[command(flatten)]
     pub steering: MethodArgs,
+    #[command(flatten)]
+    pub beyond: BeyondArgs,
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -95,11 +100,14 @@ impl PairsArg {
 /// Learns, writes, reports.
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
+    args.beyond.check(matches!(args.pairs, PairsArg::File(_)), args.keep_rows)?;
     let mut output = create_output(&args.output, &inputs(args))?;
-    let (data, groups) = args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
+    let (mut data, groups) =
+        args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
     if groups.is_some() && args.method != Method::Auto {
         bail!("--groups has no effect on {}\nhint: it goes with --method auto", args.method.name());
     }
+    let weights = args.beyond.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     if args.method != Method::Gmml || !args.steering.set.is_empty() || args.steering.max_iterations.is_some()
     {
@@ -113,7 +121,11 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
             )
         }
         _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
-        _ => fit_labels(args, &gmml, &data)?,
+        _ => match (&args.beyond.multilabel, args.beyond.local) {
+            (Some(separator), _) => fit_label_sets(args, &gmml, &data, separator)?,
+            (None, Some(by)) => fit_local(args, &gmml, &data, by)?,
+            (None, None) => fit_labels(args, &gmml, &data, weights.as_deref())?,
+        },
     };
     output.write_all(&model.to_bytes())?;
     output.commit()?;
@@ -129,32 +141,70 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     Ok(())
 }
 
-fn fit_labels(args: &Fit, gmml: &Gmml, table: &Table) -> Result<(mahala::Fit, Model)> {
+fn fit_labels(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &Table,
+    weights: Option<&[f64]>,
+) -> Result<(mahala::Fit, Model)> {
     let data = dataset(table)?;
     let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true
     };
-    let fit = gmml.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let fit = match weights {
+        Some(weights) => gmml.fit_weighted(&data, weights, watch),
+        None => gmml.fit_watched(&data, watch),
+    };
+    let fit = fit.map_err(|error| explain(error, &table.names))?;
     progress.finish();
-    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
     let references = keeps_rows(args, data.len(), fit.metric.rank()).then_some((data.rows(), data.labels()));
-    let model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, None)?;
+    model.threshold = Some(match args.beyond.calibrate {
+        Some(method) => {
+            let held = gmml.held_out_rows(&data, fit.t)?;
+            model.calibration = Some(method.fit(&held)?);
+            best_threshold(&held.distances, &held.pairs)
+        }
+        None => threshold_for_labels(&fit.metric, &data, gmml.seed)?,
+    });
+    Ok((fit, model))
+}
+
+fn fit_local(args: &Fit, gmml: &Gmml, table: &Table, by: LocalBy) -> Result<(mahala::Fit, Model)> {
+    let data = dataset(table)?;
+    let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.beyond.share };
+    let progress = Progress::bar("choosing t and share", mahala::VALUES_OF_T * gmml.folds);
+    let watch = &mut |done, total| {
+        progress.at(done, total);
+        true
+    };
+    let local = local.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    progress.finish();
+    let threshold = threshold_for_labels(&local.fit.metric, &data, gmml.seed)?;
+    let fit = local.fit.clone();
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), None, Some(threshold))?;
+    model.params["local"] = json!(by.to_string());
+    model.params["share_used"] = json!(local.share);
+    model.diagnostics["share_curve"] = json!(local.curve);
+    say(&describe_local(&local));
+    (model.references, model.local) = (Some(local.references), Some(local.maps));
+    Ok((fit, model))
+}
+
+/// Rows with several labels each: pairs of them, as similar as their labels overlap.
+fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &Table, separator: &str) -> Result<(mahala::Fit, Model)> {
+    let pairs = args.beyond.pairs_of_sets(table, separator, gmml.seed)?;
+    let rows = rows(table)?;
+    let (fit, mut model) = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
+    model.params["multilabel"] = json!(separator);
     Ok((fit, model))
 }
 
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mahala::Fit, Model)> {
     let Given { first, second, pairs } = given_pairs(args, table, path)?;
-    let fit = gmml.fit_two_tables(&first, &second, &pairs).map_err(|error| explain(error, &table.names))?;
-    let squared = squared_pair_distances(&fit.metric, &first, &second, &pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    let threshold = best_threshold(&distances, &pairs);
-    let data = labelled_rows(args, table)?;
-    let references = data.as_ref().map(|data| (data.rows(), data.labels()));
-    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
-    model.params["pairs"] = json!("given");
-    Ok((fit, model))
+    learn_pairs(args, gmml, table, [&first, &second], &pairs)
 }
 
 /// Whether the training rows are kept: as asked, or up to 100 MB.
@@ -194,6 +244,31 @@ pub(super) fn labelled_rows(args: &Fit, table: &Table) -> Result<Option<Dataset>
     if table.labels.is_some() && args.keep_rows.unwrap_or(true) { dataset(table).map(Some) } else { Ok(None) }
 }
 
+/// Learns from pairs between two tables, then sets threshold and probabilities.
+fn learn_pairs(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &Table,
+    [first, second]: [&Rows; 2],
+    pairs: &Pairs,
+) -> Result<(mahala::Fit, Model)> {
+    let explained = |error| explain(error, &table.names);
+    let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
+    let held = if args.beyond.calibrate.is_some() {
+        gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?
+    } else {
+        let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
+        HeldOut { distances: squared.into_iter().map(f64::sqrt).collect(), pairs: pairs.clone() }
+    };
+    let threshold = best_threshold(&held.distances, &held.pairs);
+    let data = labelled_rows(args, table)?;
+    let references = data.as_ref().map(|data| (data.rows(), data.labels()));
+    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    model.params["pairs"] = json!("given");
+    model.calibration = args.beyond.calibrate.map(|method| method.fit(&held)).transpose()?;
+    Ok((fit, model))
+}
+
 fn report(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) {
     let diagnostics = &fit.diagnostics;
     say(&format!(
@@ -220,6 +295,7 @@ fn choice(selection: &Selection) -> String {
     let least = selection.curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let (on, score) = match selection.criterion {
         Criterion::KnnError => ("row", format!("error {:.2} %", 100.0 * least)),
+        Criterion::BalancedKnnError => ("row", format!("mean error of the classes {:.2} %", 100.0 * least)),
         Criterion::PairRanking => ("pair", format!("area under the ROC curve {:.4}", 1.0 - least)),
     };
     format!(
@@ -244,7 +320,7 @@ fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<Stri
         };
         notes.push(format!("{which} have weight 0: {}{more}", names.join(", ")));
     }
-    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion == Criterion::KnnError);
+    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {
         let fewest = selection.rows - selection.rows.div_ceil(args.learn.cv_folds.min(selection.rows));
         if args.learn.k > fewest {

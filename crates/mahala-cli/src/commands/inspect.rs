@@ -4,7 +4,7 @@ use crate::commands::{load_model, print};
 use crate::table;
 use anyhow::Result;
 use clap::Args;
-use mahala::Model;
+use mahala::{Calibration, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -31,6 +31,8 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
             "file": args.model.display().to_string(), "d": model.metric.columns(), "rank": model.metric.rank(),
             "feature_names": model.feature_names, "classes": classes, "kept_rows": rows,
             "standardized": model.metric.scale().is_some(), "threshold": model.threshold,
+            "calibration": model.calibration.as_ref().map(Calibration::to_json),
+            "local_metrics": model.local.as_ref().map(|local| local.maps().len()),
             "params": model.params, "diagnostics": model.diagnostics,
         });
         return print(&format!("{json:#}\n"));
@@ -52,6 +54,16 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     lines.push(("rows kept", rows.map_or("none".into(), |n| table::grouped(n as u64))));
     if let Some(threshold) = model.threshold {
         lines.push(("same if within", table::rounded(threshold)));
+    }
+    if let Some(calibration) = &model.calibration {
+        lines.push(("probabilities", probabilities(calibration)));
+    }
+    if let Some(local) = &model.local {
+        let share = model.params["share_used"].as_f64().unwrap_or(1.0);
+        lines.push(("local metrics", format!("{}, share {share}", local.maps().len())));
+    }
+    if let Some(balance) = model.params["balance"].as_str().filter(|balance| *balance != "none") {
+        lines.push(("balance", balance.replace('-', " ")));
     }
     let mut text = String::new();
     lines.iter().for_each(|(key, value)| text.push_str(&format!("{key:>15}  {value}\n")));
@@ -102,6 +114,15 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
 fn standardised(model: &Model) -> (&'static str, String) {
     let yes = model.params["standardize"].as_bool().unwrap_or(model.metric.scale().is_some());
     ("standardised", if yes { "yes" } else { "no" }.into())
+}
+
+fn probabilities(calibration: &Calibration) -> String {
+    match calibration {
+        Calibration::Platt { a, b } => {
+            format!("1/(1 + exp({} x + {})) at distance x", table::rounded(*a), table::rounded(*b))
+        }
+        Calibration::Isotonic { distances, .. } => format!("isotonic, {} points", distances.len()),
+    }
 }
 
 fn maps(model: &Model) -> String {

@@ -6,7 +6,7 @@ use crate::pairs_file::{PairsFile, read_pairs};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use mahala::{area_under_curve, squared_pair_distances};
+use mahala::{Model, area_under_curve, squared_pair_distances};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -17,6 +17,7 @@ use std::path::PathBuf;
   mahala pairs m.safetensors rows.csv --pairs candidates.csv
       where candidates.csv has row numbers: first,second
   mahala pairs m.safetensors left.csv --second right.csv --pairs pairs.csv
+  mahala pairs m.safetensors rows.csv --pairs candidates.csv --probabilities
   mahala pairs m.safetensors rows.csv --pairs marked.csv --json
       where marked.csv has first,second,similar: also says the accuracy")]
 pub(crate) struct PairsCommand {
@@ -33,6 +34,9 @@ pub(crate) struct PairsCommand {
     /// Call pairs at most this far apart the same [default: the model's]
     #[arg(long, value_name = "DISTANCE")]
     pub threshold: Option<f64>,
+    /// Also write how likely each pair is the same (the model must be fitted with --calibrate)
+    #[arg(long)]
+    pub probabilities: bool,
     /// Where to write [default: stdout]
     #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
@@ -64,23 +68,35 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     )?;
     let squared = squared_pair_distances(&model.metric, &rows(&first)?, &rows(&second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    let probabilities = probabilities(args, &model, &distances)?;
+    // A graded pair has two entries; its first says all there is to write.
+    let firsts: Vec<usize> =
+        (0..distances.len()).filter(|&i| i == 0 || file.records[i] != file.records[i - 1]).collect();
     let summary = file.marked.then(|| summarise(&distances, &file, threshold));
     if args.json {
         let (accuracy, auc) = (summary.as_ref().map(|s| s.accuracy), summary.as_ref().map(|s| s.auc));
+        let distances: Vec<f64> = firsts.iter().map(|&i| distances[i]).collect();
         let same = distances.iter().filter(|&&distance| distance <= threshold).count();
+        let probabilities: Option<Vec<f64>> =
+            probabilities.map(|all| firsts.iter().map(|&i| all[i]).collect());
         let json = json!({
             "pairs": distances.len(), "same": same, "threshold": threshold, "accuracy": accuracy, "auc": auc,
-            "distances": distances,
+            "distances": distances, "probabilities": probabilities,
         });
         writeln!(output, "{json:#}")?;
         return output.commit();
     }
     let mut writer = csv::Writer::from_writer(&mut output);
-    writer.write_record(["first", "second", "distance", "decision"])?;
-    for (pair, distance) in file.pairs.as_slice().iter().zip(&distances) {
-        let decision = if *distance <= threshold { "same" } else { "different" };
+    let mut header = vec!["first", "second", "distance", "decision"];
+    header.extend(probabilities.as_ref().map(|_| "probability"));
+    writer.write_record(&header)?;
+    for i in firsts {
+        let (pair, distance) = (&file.pairs.as_slice()[i], distances[i]);
+        let decision = if distance <= threshold { "same" } else { "different" };
         let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
-        writer.write_record([&a.to_string(), &b.to_string(), &table::exact(*distance), decision])?;
+        let mut record = vec![a.to_string(), b.to_string(), table::exact(distance), decision.to_owned()];
+        record.extend(probabilities.as_ref().map(|all| table::exact(all[i])));
+        writer.write_record(&record)?;
     }
     writer.flush()?;
     drop(writer);
@@ -91,8 +107,22 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     Ok(())
 }
 
+/// How likely each pair is the same, if that is asked for.
+fn probabilities(args: &PairsCommand, model: &Model, distances: &[f64]) -> Result<Option<Vec<f64>>> {
+    if !args.probabilities {
+        return Ok(None);
+    }
+    let calibration = model.calibration.as_ref().context(
+        "the model has no probabilities\nhint: fit it with --calibrate platt, or --calibrate isotonic",
+    )?;
+    Ok(Some(distances.iter().map(|&distance| calibration.probability(distance)).collect()))
+}
+
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
+    let pairs = file.pairs.as_slice();
     let right = |(pair, distance): &(&mahala::Pair, &f64)| pair.similar == (**distance <= threshold);
-    let right = file.pairs.as_slice().iter().zip(distances).filter(right).count();
-    Summary { accuracy: right as f64 / distances.len() as f64, auc: area_under_curve(distances, &file.pairs) }
+    let right: f64 = pairs.iter().zip(distances).filter(right).map(|(pair, _)| pair.weight).sum();
+    let all: f64 = pairs.iter().map(|pair| pair.weight).sum();
+    let accuracy = if all > 0.0 { right / all } else { 0.0 };
+    Summary { accuracy, auc: area_under_curve(distances, &file.pairs) }
 }

@@ -50,7 +50,15 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     }
     let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
     let z = model.metric.transform(&rows(&table)?)?;
-    let found = Knn::new(voters)?.search(&z, args.k)?;
+    let found = match (&args.train, &model.local) {
+        (Some(_), Some(_)) => {
+            bail!(
+                "this model has local metrics, which go with the rows they were learned on\nhint: leave --train out"
+            )
+        }
+        (None, Some(maps)) => maps.search(&voters, &z, args.k)?,
+        _ => Knn::new(voters)?.search(&z, args.k)?,
+    };
     let predicted = found.vote(&labels);
     let mut writer = csv::Writer::from_writer(&mut output);
     writer.write_record(["row", "prediction", "votes"])?;

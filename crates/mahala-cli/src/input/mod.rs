@@ -151,6 +151,24 @@ pub(crate) fn read_records(path: &Path, options: &ReadOptions) -> Result<Records
 }
 
 impl Table {
+    /// Takes a column out of the features.
+    pub(crate) fn take_column(&mut self, name: &str) -> Result<Vec<f64>, InputError> {
+        let d = self.names.len();
+        let Some(at) = self.names.iter().position(|other| other == name) else {
+            let message = format!("there is no column '{name}'; the columns are {}", self.names.join(", "));
+            return Err(InputError::new(&self.source, message));
+        };
+        if d == 1 {
+            let message = format!("no feature columns are left beside '{name}'");
+            return Err(InputError::new(&self.source, message));
+        }
+        let column = self.rows.iter().skip(at).step_by(d).copied().collect();
+        let mut cell = 0..;
+        self.rows.retain(|_| cell.next().is_none_or(|i: usize| i % d != at));
+        self.names.remove(at);
+        Ok(column)
+    }
+
     /// Notes columns that only count the rows: identifiers, which say nothing about likeness.
     fn note_row_counters(&mut self) {
         const FEWEST: usize = 5;

@@ -4,7 +4,7 @@ use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
-use crate::linalg::{eigen, parallelism};
+use crate::linalg::eigen;
 use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::standardize::ColumnStatistics;
@@ -65,13 +65,12 @@ fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
     let mut sum = Mat::zeros(d, d);
     let mut block = Block::new(d, rows.len());
     for first in (0..rows.len()).step_by(BLOCK) {
-        block.clear();
         for i in first..rows.len().min(first + BLOCK) {
             let cell =
                 |(j, x): (usize, &f64)| x / statistics.scale[j] - statistics.mean[j] / statistics.scale[j];
             block.push(rows.row(i).iter().enumerate().map(cell));
         }
-        block.add_gram_to(sum.as_mut(), parallelism(d));
+        block.empty_into(sum.as_mut());
     }
     sum
 }

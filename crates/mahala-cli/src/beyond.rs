@@ -1,0 +1,150 @@
+//! Options of `fit` that go beyond the paper: weights, sets of labels, probabilities, local metrics.
+
+use crate::input::Table;
+use crate::table;
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use mahala::{Calibration, HeldOut, Labels, LocalMetrics, Locality, Pairs, Random, Share, pair_budget};
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+/// What more can be learned, and from what.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Beyond the paper")]
+pub(crate) struct BeyondArgs {
+    /// The column with the weight of each row, by name: a row of weight 2 counts as two
+    #[arg(long, value_name = "COLUMN")]
+    pub weights: Option<String>,
+    /// Probabilities for `pairs`, from held-out pairs; they set the threshold, too
+    #[arg(long, value_enum, value_name = "METHOD")]
+    pub calibrate: Option<Method>,
+    /// The label holds several, with this between them, such as 'a;b': pairs are as similar as their labels overlap
+    #[arg(long, value_name = "SEPARATOR", requires = "label")]
+    pub multilabel: Option<String>,
+    /// Pairs to draw for --multilabel [default: 40c(c-1) for c labels, at least 20000]
+    #[arg(long, value_name = "N", requires = "multilabel")]
+    pub pair_budget: Option<usize>,
+    /// A metric for each class, or for each of K clusters, used by `predict`
+    #[arg(long, value_name = "class|cluster:K")]
+    pub local: Option<LocalBy>,
+    /// How far local metrics are from the global one (0) to their own (1): 'auto' (cross-validated) or a number
+    #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = share, requires = "local")]
+    pub share: Share,
+}
+
+/// How distances become probabilities.
+#[derive(ValueEnum, Debug, Clone, Copy)]
+pub(crate) enum Method {
+    /// A logistic curve: for few pairs
+    Platt,
+    /// Any falling curve: for thousands of pairs
+    Isotonic,
+}
+
+/// What has a metric of its own.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LocalBy(pub Locality);
+
+impl FromStr for LocalBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let count = text.strip_prefix("cluster:").map(str::parse::<usize>);
+        match (text, count) {
+            ("class", _) => Ok(Self(Locality::Class)),
+            (_, Some(Ok(count))) if count > 0 => Ok(Self(Locality::Cluster(count))),
+            _ => Err("'class', or 'cluster:' and a number, such as cluster:8".into()),
+        }
+    }
+}
+
+impl Method {
+    pub(crate) fn fit(self, held: &HeldOut) -> mahala::Result<Calibration> {
+        match self {
+            Self::Platt => Calibration::platt(&held.distances, &held.pairs),
+            Self::Isotonic => Calibration::isotonic(&held.distances, &held.pairs),
+        }
+    }
+}
+
+impl BeyondArgs {
+    /// Refuses options that do not go together.
+    pub(crate) fn check(&self, pairs_given: bool, keep_rows: Option<bool>) -> Result<()> {
+        let chosen = [
+            ("--weights", self.weights.is_some()),
+            ("--multilabel", self.multilabel.is_some()),
+            ("--local", self.local.is_some()),
+        ];
+        let chosen: Vec<&str> = chosen.iter().filter(|option| option.1).map(|option| option.0).collect();
+        if pairs_given && let Some(option) = chosen.first() {
+            let hint = match *option {
+                "--weights" => "the weights of pairs are in their file, in a column 'weight'",
+                "--multilabel" => "graded pairs have a column 'similarity' in their file",
+                _ => "with --label, each class or cluster can have a metric",
+            };
+            bail!("{option} goes with --label, not with a file of pairs\nhint: {hint}");
+        }
+        if let [one, other, ..] = chosen[..] {
+            bail!("{one} and {other} cannot be combined");
+        }
+        if self.calibrate.is_some() && (self.weights.is_some() || self.local.is_some()) {
+            bail!("--calibrate cannot be combined with {}", chosen[0]);
+        }
+        if self.local.is_some() && keep_rows == Some(false) {
+            bail!("--local needs the training rows in the model\nhint: leave --keep-rows no out");
+        }
+        Ok(())
+    }
+
+    /// Pairs of rows with several labels, as similar as those overlap.
+    pub(crate) fn pairs_of_sets(&self, table: &Table, separator: &str, seed: u64) -> Result<Pairs> {
+        if separator.is_empty() {
+            bail!("--multilabel is empty\nhint: what stands between two labels, such as --multilabel ';'");
+        }
+        let cells = table.labels.as_ref().context("there is no label column\nhint: --label COLUMN")?;
+        let sets: Vec<BTreeSet<&str>> = cells
+            .iter()
+            .map(|cell| cell.split(separator).map(str::trim).filter(|label| !label.is_empty()).collect())
+            .collect();
+        // All labels in the library's order, as codes.
+        let all = Labels::new(sets.iter().flatten());
+        let mut codes = all.codes().iter().copied();
+        let sets: Vec<Vec<u32>> = sets.iter().map(|set| codes.by_ref().take(set.len()).collect()).collect();
+        if all.class_count() < 2 {
+            let seen = table::count(all.class_count() as u64, "label");
+            bail!("{}: there is only {seen} when cells are split at '{separator}'", table.source);
+        }
+        let budget = self.pair_budget.unwrap_or_else(|| pair_budget(all.class_count()).max(20_000));
+        Ok(Pairs::from_label_sets(&sets, budget, &mut Random::new(seed, 2))?)
+    }
+}
+
+impl std::fmt::Display for LocalBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Locality::Class => f.write_str("class"),
+            Locality::Cluster(count) => write!(f, "cluster:{count}"),
+        }
+    }
+}
+
+/// What was learned locally, in words.
+pub(crate) fn describe_local(local: &LocalMetrics) -> String {
+    let metrics = table::count(local.maps.maps().len() as u64, "local metric");
+    let error = |share: f64| local.curve.iter().find(|point| point.0 == share).map(|point| 100.0 * point.1);
+    match (error(0.0), error(local.share)) {
+        (Some(global), Some(least)) => format!(
+            "{metrics}: share {} chosen by cross-validation (error {least:.2} %, global {global:.2} %)",
+            local.share
+        ),
+        _ => format!("{metrics}: share {} as given", local.share),
+    }
+}
+
+fn share(text: &str) -> Result<Share, String> {
+    match (text, text.parse::<f64>()) {
+        ("auto", _) => Ok(Share::CrossValidated),
+        (_, Ok(share)) if (0.0..=1.0).contains(&share) => Ok(Share::Fixed(share)),
+        _ => Err("'auto' or a number between 0 and 1".into()),
+    }
+}

@@ -1,0 +1,204 @@
+//! Weights of rows, and classes of unequal size made to count the same.
+//!
+//! # Formula
+//! With `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, C classes and `w = Σ_c w_c`,
+//! ```text
+//! S = (w/C)² Σ_c M_c/w_c,     D = (w/C)² Σ_{a<b} v_ab E_ab
+//! E_ab = M_a/w_a + M_b/w_b + (m_a − m_b)(m_a − m_b)ᵀ
+//! ```
+//! where `E_ab` is the mean outer product of differences between a row of a and a row of b. With `v_ab = 1`
+//! this is the sum over all pairs of rows weighted `w/(C·w_c)` each: [`Balance::Classes`].
+//! [`Balance::ClassPairs`] takes `v_ab ∝ 1/Σ_j (E_ab)_jj/S_jj`, of mean 1: two classes far apart differ
+//! much, and would make up most of `D`, although nobody confuses them.
+
+use crate::all_pairs::{check, count_pairs};
+use crate::dataset::{Dataset, Labels};
+use crate::error::{Error, Result};
+use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::gram::{BLOCK, Block};
+use crate::moments::{ClassMoments, Moments};
+use crate::scatter::{PairCount, Scatter};
+use crate::select::{CrossValidation, Watch};
+use faer::Mat;
+
+/// What counts the same when classes differ in size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Balance {
+    /// Rows: large classes count for more, as in the paper.
+    #[default]
+    None,
+    /// Classes: a row of class c has the weight `n/(C·n_c)`. Every pair of classes then has the same weight in
+    /// `D`, too.
+    Classes,
+    /// As [`Balance::Classes`], and every pair of classes adds the same amount to `D`, measured in the spread
+    /// within classes: classes that are near each other count as much as those far apart.
+    ClassPairs,
+}
+
+impl Scatter {
+    /// As [`Scatter::all_pairs`], with classes, or pairs of classes, that count the same.
+    ///
+    /// ```
+    /// use mahala::{Balance, Dataset, Labels, Moments, Rows, Scatter};
+    /// // Class "a" varies by ±1 in 2 rows, class "b" by ±2 in 4: their mean squares are 1 and 4.
+    /// let rows = Rows::new(vec![-1.0, 1.0, 8.0, 12.0, 8.0, 12.0], 1)?;
+    /// let data = Dataset::new(rows, Labels::new(["a", "a", "b", "b", "b", "b"]))?;
+    /// let scatter = Scatter::balanced(&Moments::of(&data)?, Balance::Classes)?;
+    /// assert_eq!(scatter.s()[(0, 0)], 9.0 * (1.0 + 4.0)); // (6/2)² of each
+    /// assert_eq!(scatter.d()[(0, 0)], 9.0 * (1.0 + 4.0 + 100.0));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Scatter::all_pairs`].
+    pub fn balanced(moments: &Moments, balance: Balance) -> Result<Self> {
+        if balance == Balance::None {
+            return Self::all_pairs(moments);
+        }
+        let classes: Vec<&ClassMoments> = moments.classes().iter().filter(|c| c.weight() > 0.0).collect();
+        check(classes.iter().map(|class| (class.name(), class.rows())))?;
+        let (d, count) = (moments.columns(), classes.len() as f64);
+        let w: f64 = classes.iter().map(|class| class.weight()).sum();
+        let each = (w / count).powi(2);
+        let mut s = Mat::zeros(d, d);
+        classes.iter().for_each(|class| add_scatter(&mut s, each / class.weight(), class));
+        let shares = match balance {
+            Balance::ClassPairs => equal_amounts(&classes, &diagonal(&s)),
+            Balance::None | Balance::Classes => ones(classes.len()),
+        };
+        let mut between = Mat::zeros(d, d);
+        for (a, class) in classes.iter().enumerate() {
+            let sum: f64 = shares[a].iter().sum();
+            add_scatter(&mut between, each * sum / class.weight(), class);
+        }
+        add_steps(&mut between, each, &classes, &shares);
+        let counts: Vec<(u64, f64)> = classes.iter().map(|class| (class.rows(), class.weight())).collect();
+        let (similar, dissimilar) = count_pairs(&counts);
+        let weighing = |pairs: PairCount, weight: f64| PairCount { weight, ..pairs };
+        let (within, across) = (0.5 * each * count, 0.5 * each * count * (count - 1.0));
+        let units = moments.units().to_vec();
+        Self::assemble(s, between, units, weighing(similar, within), weighing(dissimilar, across))
+    }
+}
+
+impl Gmml {
+    /// As [`Gmml::fit_watched`], with a weight for each row: a row of weight 2 counts as two. If t is to be
+    /// chosen, rows weigh as much in its error.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; sampled pairs or
+    /// standardisation.
+    pub fn fit_weighted(&self, data: &Dataset, weights: &[f64], watch: &mut Watch<'_>) -> Result<Fit> {
+        if self.pairs != PairRule::All || self.standardize {
+            let value = "sampled pairs or standardisation, with weights".to_owned();
+            let allowed = "all pairs and no standardisation when rows have weights";
+            return Err(Error::Parameter { name: "pairs", value, allowed });
+        }
+        if weights.len() != data.len() {
+            return Err(Error::Length { what: "weights", seen: weights.len(), expected: data.len() });
+        }
+        // Rows without weight are no neighbours either.
+        let counting: Vec<usize> = (0..data.len()).filter(|&i| weights[i] != 0.0).collect();
+        if counting.is_empty() {
+            return Err(Error::Empty { what: "the list of rows with a weight above 0" });
+        }
+        let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
+        let moments = Moments::weighted(&data, Some(&weights))?;
+        let selection = match self.t {
+            TChoice::Fixed(_) => None,
+            TChoice::CrossValidated => {
+                Some(CrossValidation::weighted(self, &data, Some(&weights))?.select(watch)?)
+            }
+        };
+        let t = selection.as_ref().map_or(self.t, |selection| TChoice::Fixed(selection.t));
+        let fit = Self { t, ..self.clone() }.fit_moments(&moments)?;
+        Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
+    }
+
+    /// Balance needs the sums over all pairs.
+    pub(crate) fn check_balance(&self) -> Result<()> {
+        if self.balance == Balance::None || self.pairs == PairRule::All {
+            return Ok(());
+        }
+        let value = "set, with sampled pairs".to_owned();
+        Err(Error::Parameter { name: "balance", value, allowed: "none, or used with all pairs" })
+    }
+}
+
+/// What each row counts for in an error: its weight, divided by its class's if classes count the same.
+pub(crate) fn error_weights(balance: Balance, labels: &Labels, weights: Option<&[f64]>) -> Vec<f64> {
+    let mut rows = weights.map_or_else(|| vec![1.0; labels.len()], <[f64]>::to_vec);
+    if balance == Balance::None {
+        return rows;
+    }
+    let mut classes = vec![0.0; labels.class_count()];
+    labels.codes().iter().zip(&rows).for_each(|(&code, w)| classes[code as usize] += w);
+    rows.iter_mut().zip(labels.codes()).for_each(|(w, &code)| *w /= classes[code as usize]);
+    rows
+}
+
+/// The weights of the chosen rows.
+pub(crate) fn chosen(weights: &[f64], rows: &[usize]) -> Vec<f64> {
+    rows.iter().map(|&i| weights[i]).collect()
+}
+
+/// `sum += factor·M_c`, lower triangle.
+fn add_scatter(sum: &mut Mat<f64>, factor: f64, class: &ClassMoments) {
+    for j in 0..sum.ncols() {
+        let column = class.scatter().col(j).iter().skip(j);
+        sum.as_mut().col_mut(j).iter_mut().skip(j).zip(column).for_each(|(to, m)| *to += factor * m);
+    }
+}
+
+/// `sum += each·Σ_{a<b} v_ab (m_a − m_b)(m_a − m_b)ᵀ`: one row of a symmetric product for each pair of classes.
+fn add_steps(sum: &mut Mat<f64>, each: f64, classes: &[&ClassMoments], shares: &[Vec<f64>]) {
+    let pairs: Vec<(usize, usize)> = pairs_of(classes.len()).collect();
+    let d = sum.ncols();
+    let mut block = Block::new(d, pairs.len());
+    for chunk in pairs.chunks(BLOCK) {
+        for &(a, b) in chunk {
+            let root = (each * shares[a][b]).sqrt();
+            let means = classes[a].mean().iter().zip(classes[b].mean());
+            block.push(means.map(|(a, b)| root * (a - b)));
+        }
+        block.empty_into(sum.as_mut());
+    }
+}
+
+/// `v_ab` that give every pair of classes the same `Σ_j (E_ab)_jj/S_jj`; their mean is 1.
+fn equal_amounts(classes: &[&ClassMoments], s: &[f64]) -> Vec<Vec<f64>> {
+    let varying: Vec<usize> = (0..s.len()).filter(|&j| s[j] > 0.0).collect();
+    let amount = |a: &ClassMoments, b: &ClassMoments| -> f64 {
+        let spread = |class: &ClassMoments, j: usize| class.scatter()[(j, j)] / class.weight();
+        let entry = |j: usize| spread(a, j) + spread(b, j) + (a.mean()[j] - b.mean()[j]).powi(2);
+        varying.iter().map(|&j| entry(j) / s[j]).sum()
+    };
+    let mut shares = ones(classes.len());
+    let mut total = 0.0;
+    for (a, b) in pairs_of(classes.len()) {
+        let amount = amount(classes[a], classes[b]);
+        if !(amount > 0.0 && amount.is_finite()) {
+            // Two classes that differ in nothing: there is no amount to make equal.
+            return ones(classes.len());
+        }
+        (shares[a][b], shares[b][a]) = (1.0 / amount, 1.0 / amount);
+        total += 1.0 / amount;
+    }
+    let mean = total / pairs_of(classes.len()).count() as f64;
+    shares.iter_mut().flatten().for_each(|share| *share /= mean);
+    (0..classes.len()).for_each(|a| shares[a][a] = 0.0);
+    shares
+}
+
+/// `v_ab = 1`, and 0 for a class with itself.
+fn ones(classes: usize) -> Vec<Vec<f64>> {
+    (0..classes).map(|a| (0..classes).map(|b| f64::from(u8::from(a != b))).collect()).collect()
+}
+
+fn pairs_of(classes: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..classes).flat_map(move |a| (a + 1..classes).map(move |b| (a, b)))
+}
+
+fn diagonal(matrix: &Mat<f64>) -> Vec<f64> {
+    (0..matrix.ncols()).map(|j| matrix[(j, j)]).collect()
+}

@@ -1,0 +1,154 @@
+"""A metric for each class, or each cluster of rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _mahala
+from ._common import class_names, count, encode, learning_params, number, threads
+
+Floats = NDArray[np.float64]
+
+
+class LocalGMML(ClassifierMixin, BaseEstimator):
+    """Nearest neighbours under local metrics, each on the geodesic from the global metric to its own.
+
+    The distance from a row to a training row y is measured by the metric of y's group::
+
+        A_g(s) = A #_s A_g
+
+    with A the metric of all pairs and A_g that of the group's (of class c: pairs within c, and between c and the
+    rest; of a cluster: the pairs of its rows), scaled to the determinant of A. With s between 0, the global metric,
+    and 1, groups with few rows borrow strength from all.
+
+    Parameters
+    ----------
+    by : {"class", "cluster"}, default="class"
+        What has a metric of its own.
+    n_clusters : int, default=8
+        Clusters for ``by="cluster"`` (k-means under the global metric).
+    share : "auto" or float in [0, 1], default="auto"
+        s; "auto" chooses it by cross-validation. 0 is among the values tried.
+    n_neighbors : int, default=5
+        Neighbours that vote.
+    t, reg, shrinkage, prior, standardize, cv, selection_rows, random_state, n_jobs
+        As for ``GMML``.
+
+    Attributes
+    ----------
+    share_ : float
+    share_path_ : array of shape (n_values, 2)
+        Every s tried with its cross-validated error; empty if it was given.
+    local_maps_ : array of shape (n_groups, n_components, n_components)
+        From the coordinates of the global metric to those of each group's.
+    groups_ : array of shape (n_samples,)
+        The group of each training row.
+    components_, mean_, scale_, t_
+        The global metric, as for ``GMML``.
+    classes_, n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from mahala import LocalGMML
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> local = LocalGMML(standardize=True).fit(X[::2], y[::2])
+    >>> bool(local.score(X[1::2], y[1::2]) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        by: str = "class",
+        n_clusters: int = 8,
+        share: float | str = "auto",
+        n_neighbors: int = 5,
+        t: float | str = "auto",
+        reg: float | None = None,
+        shrinkage: float | None = None,
+        prior: Any = "identity",
+        standardize: bool = False,
+        cv: int = 5,
+        selection_rows: int = 20_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.by = by
+        self.n_clusters = n_clusters
+        self.share = share
+        self.n_neighbors = n_neighbors
+        self.t = t
+        self.reg = reg
+        self.shrinkage = shrinkage
+        self.prior = prior
+        self.standardize = standardize
+        self.cv = cv
+        self.selection_rows = selection_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> LocalGMML:
+        """Learns the global metric, then those of the groups, and keeps the rows."""
+        k = count("n_neighbors", self.n_neighbors, 1)
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        classes, codes = encode(y)
+        if len(classes) < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
+        params = learning_params(self, self.n_features_in_, k=k)
+        learned = _mahala.fit_local(
+            X, class_names(classes), codes, params, self._clusters(len(X)), self._share(), threads(self.n_jobs)
+        )
+        self.components_, self.mean_, self.scale_ = (learned[key] for key in ("components", "mean", "scale"))
+        self.t_: float | None = learned["t"]
+        self.share_: float = learned["share"]
+        self.share_path_: Floats = np.array(learned["share_path"], dtype=np.float64).reshape(-1, 2)
+        self.local_maps_: Floats = np.stack(learned["maps"])
+        self.groups_: NDArray[np.uint32] = learned["groups"]
+        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.classes_, self._codes, self._rows = classes, codes, learned["rows"]
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row."""
+        winners, _ = self._classify(X)
+        return self.classes_[winners]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """The share of neighbours in each class, in the order of ``classes_``."""
+        _, votes = self._classify(X)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def _classify(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        jobs = threads(self.n_jobs)
+        z = _mahala.transform((self.components_, self.mean_, self.scale_), X, jobs)
+        # Of fewer rows than that, all vote.
+        k = min(count("n_neighbors", self.n_neighbors, 1), len(self._rows))
+        names = class_names(self.classes_)
+        maps = list(self.local_maps_)
+        return _mahala.classify_locally(self._rows, maps, self.groups_, names, self._codes, z, k, jobs)
+
+    def _clusters(self, rows: int) -> int | None:
+        if self.by == "class":
+            return None
+        if self.by != "cluster":
+            raise ValueError(f"by is {self.by!r}; it must be 'class' or 'cluster'")
+        return min(count("n_clusters", self.n_clusters, 1), rows)
+
+    def _share(self) -> float | None:
+        if isinstance(self.share, str):
+            if self.share != "auto":
+                raise ValueError(f"share is {self.share!r}; it must be 'auto' or a number between 0 and 1")
+            return None
+        return number("share", self.share)
