@@ -6,6 +6,7 @@ use crate::model::Model;
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
 use crate::select::{Criterion, Selection};
+use crate::wide::LearnedSpan;
 use serde_json::{Value, json};
 
 impl Gmml {
@@ -32,7 +33,8 @@ impl Gmml {
         };
         json!({
             "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage, "prior": prior, "pairs": pairs,
-            "standardize": self.standardize, "rank": self.rank, "k": self.k, "folds": self.folds,
+            "standardize": self.standardize, "rank": self.rank,
+            "principal": self.principal, "k": self.k, "folds": self.folds,
             "selection_rows": self.selection_rows, "seed": self.seed,
         })
     }
@@ -52,6 +54,7 @@ impl Diagnostics {
             "constant_columns": self.constant_columns,
             "clamped_eigenvalues": self.clamped,
             "log_eigenvalues": self.log_eigenvalues,
+            "span": self.span.as_ref().map(LearnedSpan::to_json),
             "selection": self.selection.as_ref().map(Selection::to_json),
         })
     }
@@ -65,6 +68,12 @@ impl Diagnostics {
                 self.ridge
             )
         })
+    }
+}
+
+impl LearnedSpan {
+    fn to_json(&self) -> Value {
+        json!({"directions": self.directions, "randomized": self.randomized, "outside": self.outside})
     }
 }
 

@@ -22,7 +22,7 @@
 //!
 //! | type | paper | what it is |
 //! |---|---|---|
-//! | [`Rows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
+//! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
 //! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
 //! | [`Moments`] | | per class count, mean, scatter: update, merge, subtract |
 //! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
@@ -58,6 +58,7 @@
 //! value seen, the value allowed and the remedy.
 
 mod all_pairs;
+mod centred;
 mod dataset;
 mod describe;
 mod error;
@@ -82,9 +83,12 @@ mod regularize;
 mod scatter;
 mod select;
 mod solution;
+mod span;
+mod sparse;
 mod spd;
 mod standardize;
 mod verify;
+mod wide;
 
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
@@ -106,9 +110,11 @@ pub use regularize::{Prior, Regularization};
 pub use scatter::{PairCount, Scatter};
 pub use select::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
 pub use solution::Solution;
+pub use sparse::SparseRows;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
+pub use wide::LearnedSpan;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -4,6 +4,7 @@
 //! the geodesic is factorised once; a value of t then only re-weights coordinates.
 
 use crate::all_pairs::check_labels;
+use crate::centred::Cells;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
@@ -15,6 +16,7 @@ use crate::random::Random;
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
+use crate::wide::Reduced;
 
 /// Told how far a search is (done, total); false ends it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
@@ -137,6 +139,9 @@ impl CrossValidation {
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
         check_labels(data.labels())?;
+        if let Some(reduced) = Reduced::of(gmml, Cells::Dense(data.rows()), data.labels())? {
+            return Self::new(&reduced.gmml, &reduced.data);
+        }
         let chosen = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;

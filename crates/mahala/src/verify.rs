@@ -19,10 +19,17 @@ pub fn squared_pair_distances(
 ) -> Result<Vec<f64>> {
     pairs.check(first.len(), second.len())?;
     let transformed_first = metric.transform(first)?;
-    let second = metric.transform(second)?;
+    let z_second = metric.transform(second)?;
     let squared = |pair: &Pair| {
-        let ends = transformed_first.row(pair.first).iter().zip(second.row(pair.second));
-        ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        let ends = transformed_first.row(pair.first).iter().zip(z_second.row(pair.second));
+        let z: Vec<f64> = ends.map(|(a, b)| a - b).collect();
+        let inside: f64 = z.iter().map(|z| z * z).sum();
+        if metric.weight_outside().is_none() {
+            return inside;
+        }
+        let cells = first.row(pair.first).iter().zip(second.row(pair.second)).enumerate();
+        let v: Vec<f64> = cells.map(|(j, (x, y))| (x - y) / metric.scale_of(j)).collect();
+        inside + metric.squared_outside(&z, &v)
     };
     let distances: Vec<f64> = pairs.as_slice().iter().map(squared).collect();
     if distances.iter().all(|x| x.is_finite()) {
