@@ -35,7 +35,11 @@ pub(crate) struct Centred<'a> {
 enum Store<'a> {
     Dense(&'a Rows),
     /// Scaled, and the same by columns; and the scaled mean.
-    Sparse { rows: Cow<'a, SparseRows>, columns: SparseRows, mean: Vec<f64> },
+    Sparse {
+        rows: Cow<'a, SparseRows>,
+        columns: SparseRows,
+        mean: Vec<f64>,
+    },
 }
 
 /// Columns taken together: wide enough for the products, small enough for the cache.

@@ -30,6 +30,7 @@
 //! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |
 //! | [`Gmml`] | Algorithm 1 | parameters → [`Fit`]: metric and diagnostics |
 //! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 8, 12, 13, 17 | what is minimised |
+//! | [`KernelGmml`] | | the same in the feature space of a kernel |
 //! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
@@ -66,6 +67,8 @@ mod folds;
 mod geodesic;
 mod gmml;
 mod gram;
+mod kernel;
+mod kernel_gmml;
 mod knn;
 mod knn_candidates;
 mod knn_kernel;
@@ -98,6 +101,8 @@ pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };
 pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+pub use kernel::{Kernel, KernelMap};
+pub use kernel_gmml::{KernelFit, KernelGmml, KernelMetric};
 pub use knn::{Knn, Neighbors};
 pub use metric::Metric;
 pub use model::Model;

@@ -220,8 +220,7 @@ impl Metric {
                 });
             }
         }
-        let difference: Vec<f64> =
-            (0..x.len()).map(|j| (x[j] - y[j]) / self.scale_of(j)).collect();
+        let difference: Vec<f64> = (0..x.len()).map(|j| (x[j] - y[j]) / self.scale_of(j)).collect();
         let coordinate =
             |i: usize| self.components.row(i).iter().zip(&difference).map(|(l, x)| l * x).sum::<f64>();
         let z: Vec<f64> = (0..self.rank()).map(coordinate).collect();

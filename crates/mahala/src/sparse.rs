@@ -112,7 +112,8 @@ impl SparseRows {
     /// If an index names no row.
     #[must_use]
     pub fn subset(&self, rows: &[usize]) -> Self {
-        let mut part = Self { columns: self.columns, starts: vec![0], indices: Vec::new(), values: Vec::new() };
+        let mut part =
+            Self { columns: self.columns, starts: vec![0], indices: Vec::new(), values: Vec::new() };
         for &i in rows {
             let range = self.starts[i]..self.starts[i + 1];
             part.indices.extend_from_slice(&self.indices[range.clone()]);

@@ -125,9 +125,8 @@ impl Gmml {
         match (self.principal, cells) {
             (Some(directions), _) => Way::Leading(directions),
             _ if !self.turns_with_rows() => Way::AsItIs,
-            (None, Cells::Dense(_)) if d > n => Way::Span,
             (None, Cells::Sparse(_)) if n.min(d) > SMALL => Way::Leading(DIRECTIONS),
-            (None, Cells::Sparse(_)) if d > n => Way::Span,
+            _ if d > n => Way::Span,
             _ => Way::AsItIs,
         }
     }
@@ -145,21 +144,18 @@ impl<'a> Reduced<'a> {
         }
         check(gmml, way, cells, labels)?;
         let centred = Centred::new(cells, gmml.standardize)?;
-        let (basis, coordinates, outside) = match way {
-            Way::Leading(directions) => {
-                let leading = Leading::of(&centred, directions, gmml.seed)?;
-                let rows = leading.rows(centred.exponent)?;
-                (Basis::Directions(leading.directions), rows, leading.outside)
-            }
-            _ => {
-                let span = Span::of_gram(centred.gram().as_ref(), "the products of the rows");
-                let span = span.map_err(|error| match error {
-                    Error::AllConstant { .. } => Error::AllConstant { columns: cells.columns() },
-                    other => other,
-                })?;
-                let rows = span.coordinates(centred.exponent)?;
-                (Basis::Rows(span), rows, 0.0)
-            }
+        let (basis, coordinates, outside) = if let Way::Leading(directions) = way {
+            let leading = Leading::of(&centred, directions, gmml.seed)?;
+            let rows = leading.rows(centred.exponent)?;
+            (Basis::Directions(leading.directions), rows, leading.outside)
+        } else {
+            let span = Span::of_gram(centred.gram().as_ref(), "the products of the rows");
+            let span = span.map_err(|error| match error {
+                Error::AllConstant { .. } => Error::AllConstant { columns: cells.columns() },
+                other => other,
+            })?;
+            let rows = span.coordinates(centred.exponent)?;
+            (Basis::Rows(span), rows, 0.0)
         };
         let gmml = Gmml { standardize: false, principal: None, ..gmml.clone() };
         let data = Dataset::new(coordinates, labels.clone())?;
@@ -230,7 +226,8 @@ fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()>
         _ => n - 1,
     };
     // Products of all rows, their eigenvectors and scratch; or a few tall matrices; and the metric itself.
-    let products = if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
+    let products =
+        if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
     let gigabytes = 8e-9 * (products + (directions as f64 + 512.0) * d as f64);
     gmml.check_gigabytes("the fit", gigabytes, d)
 }

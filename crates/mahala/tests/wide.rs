@@ -1,7 +1,9 @@
 //! More features than rows: the formula inside the span against the formula itself, dense and sparse.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::{
-    Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Prior, Random, Regularization, Rows, SparseRows, TChoice,
+    Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Prior, Random, Regularization, Rows, SparseRows,
+    TChoice,
 };
 
 fn wide(n: usize, d: usize, seed: u64) -> Dataset {
@@ -69,9 +71,8 @@ fn the_formula_inside_the_span_equals_the_dense_one() {
             // Rows that were not learned on, with parts outside the span.
             let new = wide(4, 80, 2);
             for (i, j) in [(0, 1), (2, 3)] {
-                let distance = |metric: &Metric| {
-                    metric.squared_distance(new.rows().row(i), new.rows().row(j)).unwrap()
-                };
+                let distance =
+                    |metric: &Metric| metric.squared_distance(new.rows().row(i), new.rows().row(j)).unwrap();
                 let (seen, expected) = (distance(&inside.metric), distance(&all.metric));
                 assert!((seen - expected).abs() < 1e-9 * expected, "{seen} {expected}");
             }
@@ -147,7 +148,8 @@ fn sparse_rows_give_what_dense_rows_give() {
 fn few_columns_of_sparse_rows_are_learned_on_as_they_are() {
     let data = thin(90, 12);
     let gmml = at(0.4, Regularization::Shrinkage(0.1));
-    let (dense, sparse) = (gmml.fit(&data).unwrap(), gmml.fit_sparse(&sparse(data.rows()), data.labels()).unwrap());
+    let (dense, sparse) =
+        (gmml.fit(&data).unwrap(), gmml.fit_sparse(&sparse(data.rows()), data.labels()).unwrap());
     assert_eq!(dense.metric, sparse.metric);
     assert!(sparse.diagnostics.span.is_none());
 }
