@@ -2,6 +2,8 @@
 
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::kernel::Kernel;
+use crate::kernel_gmml::{KernelFit, KernelGmml};
 use crate::model::Model;
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
@@ -36,6 +38,36 @@ impl Gmml {
             "standardize": self.standardize, "rank": self.rank,
             "principal": self.principal, "k": self.k, "folds": self.folds,
             "selection_rows": self.selection_rows, "seed": self.seed,
+        })
+    }
+}
+
+impl Kernel {
+    /// The kernel, for the model file.
+    pub fn to_json(self) -> Value {
+        match self {
+            Self::Linear => json!({"kernel": "linear"}),
+            Self::Rbf { gamma } => json!({"kernel": "rbf", "gamma": gamma}),
+            Self::Polynomial { degree, gamma, coef0 } => {
+                json!({"kernel": "polynomial", "degree": degree, "gamma": gamma, "coef0": coef0})
+            }
+            Self::Precomputed => json!({"kernel": "precomputed"}),
+        }
+    }
+
+    /// The kernel that [`Kernel::to_json`] wrote.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let number = |key: &str| value[key].as_f64();
+        Some(match value["kernel"].as_str()? {
+            "linear" => Self::Linear,
+            "rbf" => Self::Rbf { gamma: number("gamma")? },
+            "polynomial" => Self::Polynomial {
+                degree: u32::try_from(value["degree"].as_u64()?).ok()?,
+                gamma: number("gamma")?,
+                coef0: number("coef0")?,
+            },
+            "precomputed" => Self::Precomputed,
+            _ => return None,
         })
     }
 }
@@ -115,7 +147,26 @@ impl Fit {
             threshold,
             params,
             diagnostics: self.diagnostics.to_json(),
-            metric: self.metric,
+            ..Model::new(self.metric)
         })
+    }
+}
+
+impl KernelFit {
+    /// The model file's content for this fit: the metric inside the span it was learned in.
+    pub fn into_model(self, gmml: &KernelGmml, feature_names: Vec<String>) -> Model {
+        let mut params = gmml.gmml.to_json();
+        params["t_used"] = json!(self.t);
+        params["kernel"] = gmml.kernel.to_json();
+        params["landmarks"] = json!(gmml.landmarks);
+        let (kernel, metric) = self.metric.into_parts();
+        Model {
+            kernel: Some(kernel),
+            log_eigenvalues: self.diagnostics.log_eigenvalues.clone(),
+            feature_names,
+            params,
+            diagnostics: self.diagnostics.to_json(),
+            ..Model::new(metric)
+        }
     }
 }

@@ -256,12 +256,7 @@ impl KernelMetric {
     /// # Errors
     /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        let mut z = Vec::with_capacity(rows.len() * self.metric.rank());
-        for first in (0..rows.len()).step_by(BLOCK) {
-            let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();
-            z.extend(self.metric.transform(&self.map.values(&rows.subset(&block))?)?.into_values());
-        }
-        Rows::new(z, self.metric.rank())
+        transform_by_kernel(&self.map, &self.metric, rows)
     }
 
     /// `d_A`, the squared distance in feature space, with the part outside the span learned in.
@@ -285,6 +280,16 @@ impl KernelMetric {
         let squared = inside + outside;
         if squared.is_finite() { Ok(squared) } else { Err(Error::OutOfRange { what: "the distance" }) }
     }
+}
+
+/// Rows to kernel values to coordinates, a block at a time.
+pub(crate) fn transform_by_kernel(map: &KernelMap, metric: &Metric, rows: &Rows) -> Result<Rows> {
+    let mut z = Vec::with_capacity(rows.len() * metric.rank());
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();
+        z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
+    }
+    Rows::new(z, metric.rank())
 }
 
 fn scaled(rows: &Rows, scale: Option<&[f64]>) -> Result<Rows> {

@@ -90,6 +90,7 @@ mod span;
 mod sparse;
 mod spd;
 mod standardize;
+mod tensor;
 mod verify;
 mod wide;
 

@@ -68,9 +68,8 @@ fn under_the_linear_kernel_more_columns_than_rows_are_the_wide_formula() {
 #[test]
 fn distances_in_feature_space_meet_their_references() {
     let reference = reference("kernel.json");
-    let points = |name: &str| -> Vec<f64> {
-        reference[name].as_array().unwrap().iter().flat_map(|row| numbers(row)).collect()
-    };
+    let points =
+        |name: &str| -> Vec<f64> { reference[name].as_array().unwrap().iter().flat_map(numbers).collect() };
     let classes: Vec<i64> = numbers(&reference["classes"]).iter().map(|&c| c as i64).collect();
     let rows = Rows::new(points("rows"), 2).unwrap();
     let data = Dataset::new(rows, Labels::from_integers(&classes)).unwrap();
