@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod figure;
 mod input;
+mod kernel_args;
 mod methods;
 mod npy_file;
 mod output;

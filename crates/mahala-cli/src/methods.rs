@@ -1,6 +1,6 @@
 //! The methods that can be compared, behind one face.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use mahala::{ColumnStatistics, Dataset, Fit, Gmml, Mat, Metric, TChoice};
 
@@ -47,6 +47,12 @@ impl Method {
 /// The plain distance, of standardised columns if so asked: then methods differ in the metric alone.
 fn euclidean(gmml: &Gmml, data: &Dataset) -> Result<Metric> {
     let d = data.columns();
+    if d > 20_000 {
+        bail!(
+            "the Euclidean metric of {d} columns has {:.0} GB\nhint: --methods gmml",
+            8e-9 * (d as f64).powi(2)
+        );
+    }
     let statistics = ColumnStatistics::of(data.rows());
     let scale = gmml.standardize.then_some(statistics.scale);
     Ok(Metric::new(Mat::identity(d, d), vec![0.0; d], scale)?)

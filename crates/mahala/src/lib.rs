@@ -119,7 +119,9 @@ pub use solution::Solution;
 pub use sparse::SparseRows;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
-pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
+pub use verify::{
+    area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
+};
 pub use wide::LearnedSpan;
 
 /// The README's example is a test.

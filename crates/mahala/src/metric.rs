@@ -53,8 +53,11 @@ struct Outside {
     squared_lengths: Vec<f64>,
 }
 
-/// Rows transformed at a time: fixed, so that the bits do not depend on the number of threads.
-const BLOCK: usize = 512;
+/// Rows transformed at a time, by their shape alone, so that the bits do not depend on the number of threads;
+/// fewer where rows are long, for each block is copied.
+fn block(columns: usize) -> usize {
+    ((4 << 20) / columns).clamp(32, 512)
+}
 
 impl Metric {
     /// A metric from its parts: `components` is `L`, `r × d`.
@@ -193,6 +196,16 @@ impl Metric {
         Ok(a)
     }
 
+    /// The diagonal of `A`: what a unit of each column counts. Never forms `A`.
+    pub fn diagonal(&self) -> Vec<f64> {
+        let weights = self.inner_weights();
+        let of_column = |j: usize| {
+            let inside: f64 = self.components.col(j).iter().zip(&weights).map(|(l, w)| w * l * l).sum();
+            (inside + self.weight_outside().unwrap_or(0.0)).max(0.0) / self.scale_of(j).powi(2)
+        };
+        (0..self.columns()).map(of_column).collect()
+    }
+
     /// The leading `r` coordinates: a metric of lower rank, with no weight outside them.
     ///
     /// # Errors
@@ -297,7 +310,8 @@ impl Metric {
 pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
     let (d, r) = (p.nrows(), p.ncols());
     let mut out = vec![0.0; rows.len() * r];
-    out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
+    let block = block(d);
+    out.par_chunks_mut(block * r).zip(rows.values().par_chunks(block * d)).for_each(|(out, rows)| {
         let mut centred = rows.to_vec();
         for row in centred.chunks_exact_mut(d) {
             row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
@@ -329,6 +343,7 @@ mod tests {
         let x: Vec<f64> = (0..3).map(|j| rows.row(0)[j] - rows.row(1)[j]).collect();
         let quadratic: f64 =
             (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| x[i] * a[(i, j)] * x[j]).sum();
+        assert!(metric.diagonal().iter().enumerate().all(|(j, x)| (x - a[(j, j)]).abs() < 1e-15));
         assert!((by_transform - direct).abs() < 1e-12);
         assert!((quadratic - direct).abs() < 1e-12);
     }

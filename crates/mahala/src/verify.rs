@@ -1,6 +1,6 @@
 //! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
 
-use crate::dataset::{Dataset, Rows};
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
@@ -95,16 +95,32 @@ pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
 /// # Errors
 /// Columns that do not fit the metric, or no similar or no dissimilar pair among those drawn.
 pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Result<f64> {
+    let pairs = random_pairs(data.labels(), seed)?;
+    let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
+    Ok(best_threshold(&squared.into_iter().map(f64::sqrt).collect::<Vec<_>>(), &pairs))
+}
+
+/// The same for rows in coordinates where the metric is Euclidean.
+///
+/// # Errors
+/// As [`threshold_for_labels`].
+pub fn threshold_in_coordinates(z: &Rows, labels: &Labels, seed: u64) -> Result<f64> {
+    let pairs = random_pairs(labels, seed)?;
+    pairs.check(z.len(), z.len())?;
+    let distance = |pair: &Pair| {
+        let ends = z.row(pair.first).iter().zip(z.row(pair.second));
+        ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    };
+    Ok(best_threshold(&pairs.as_slice().iter().map(distance).collect::<Vec<_>>(), &pairs))
+}
+
+fn random_pairs(labels: &Labels, seed: u64) -> Result<Pairs> {
     let mut random = Random::new(seed, u64::MAX);
-    let codes = data.labels().codes();
-    let n = data.len();
+    let (codes, n) = (labels.codes(), labels.len());
     let drawn = (0..20_000).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);
     let pairs =
         drawn.map(|(i, j)| if codes[i] == codes[j] { Pair::similar(i, j) } else { Pair::dissimilar(i, j) });
-    let pairs = Pairs::new(pairs.collect(), n, n)?;
-    let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    Ok(best_threshold(&distances, &pairs))
+    Pairs::new(pairs.collect(), n, n)
 }
 
 #[cfg(test)]

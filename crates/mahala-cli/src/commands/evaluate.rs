@@ -97,8 +97,8 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         bail!("--pairs must be all or sampled here: held-out rows need labels");
     }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
-    let table = args.input.read(&args.data, args.label.as_ref())?;
-    let data = dataset(&table)?;
+    let mut table = args.input.read(&args.data, args.label.as_ref())?;
+    let data = dataset(&mut table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, args.learn.k)?;

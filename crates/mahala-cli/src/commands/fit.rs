@@ -1,18 +1,20 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
-use crate::args::{InputArgs, LearnArgs, PriorArg, dataset, explain, rows};
+use crate::args::{InputArgs, LearnArgs, PriorArg, explain, labels, rows};
 use crate::commands::{create_output, print};
 use crate::input::{ColumnRef, Table};
+use crate::kernel_args::KernelArgs;
 use crate::pairs_file::{read_pairs, select_aligned};
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{
-    Criterion, Gmml, Model, PairRule, Selection, best_threshold, squared_pair_distances, threshold_for_labels,
+    Criterion, Dataset, Diagnostics, Gmml, LearnedSpan, Model, PairRule, Selection, SparseRows,
+    best_threshold, squared_pair_distances, threshold_in_coordinates,
 };
 use serde_json::json;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -24,6 +26,8 @@ use std::str::FromStr;
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
+  mahala fit rings.csv --label ring --kernel rbf -o rings.safetensors
+  mahala fit texts.svm --principal 300 -o texts.safetensors    sparse stays sparse
   zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
 pub(crate) struct Fit {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
@@ -48,6 +52,8 @@ pub(crate) struct Fit {
     pub json: bool,
     #[command(flatten)]
     pub learn: LearnArgs,
+    #[command(flatten)]
+    pub kernel: KernelArgs,
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -83,80 +89,129 @@ impl PairsArg {
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
     let mut output = create_output(&args.output, &inputs(args))?;
-    let data = args.input.read(&args.data, args.label.as_ref())?;
+    let with_pairs = matches!(args.pairs, PairsArg::File(_));
+    let mut data = if with_pairs || args.kernel.kernel.is_some() {
+        args.input.read(&args.data, args.label.as_ref())?
+    } else {
+        args.input.read_sparse(&args.data, args.label.as_ref())?
+    };
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
-    let (fit, model) = match &args.pairs {
-        PairsArg::File(path) => fit_pairs(args, &gmml, &data, path)?,
+    let learned = match &args.pairs {
+        PairsArg::File(_) if args.kernel.kernel.is_some() => {
+            bail!("--kernel goes with labels, not with pairs")
+        }
+        PairsArg::File(path) => fit_pairs(args, &gmml, &mut data, path)?,
         _ if args.label.is_none() && data.labels.is_none() => {
             bail!(
                 "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
             )
         }
         _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
-        _ => fit_labels(args, &gmml, &data)?,
+        _ => fit_labels(args, &gmml, &mut data)?,
     };
-    output.write_all(&model.to_bytes())?;
+    let model = &learned.model;
+    model.write_to(&mut output)?;
     output.commit()?;
     if args.json {
         let summary = json!({
             "model": args.output.display().to_string(), "n": data.n, "d": data.names.len(),
-            "rank": model.metric.rank(), "t": fit.t, "threshold": model.threshold,
+            "rank": model.metric.rank(), "t": learned.t, "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
         return print(&format!("{summary:#}\n"));
     }
-    report(args, &fit, &data, &model);
+    report(args, &learned, &data);
     Ok(())
 }
 
-fn fit_labels(args: &Fit, gmml: &Gmml, table: &Table) -> Result<(mahala::Fit, Model)> {
-    let data = dataset(table)?;
+/// Training rows, as they are kept while learning.
+enum Cells {
+    Dense(Dataset),
+    Sparse(SparseRows),
+}
+
+/// A model, and what the report tells beside it.
+struct Learned {
+    model: Model,
+    t: f64,
+    diagnostics: Diagnostics,
+}
+
+fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
+    let labels = labels(table)?;
     let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true
     };
-    let fit = gmml.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let names = table.names.clone();
+    let (mut learned, z) = if args.kernel.kernel.is_some() {
+        let data = Dataset::new(rows(table)?, labels.clone())?;
+        let kernel = args.kernel.kernel_gmml(gmml, data.rows())?;
+        let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &names))?;
+        let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+        let model = fit.into_model(&kernel, names);
+        let z = model.transform(data.rows())?;
+        (Learned { model, t, diagnostics }, z)
+    } else {
+        let cells = match table.sparse.take() {
+            Some(rows) => Cells::Sparse(rows),
+            None => Cells::Dense(Dataset::new(rows(table)?, labels.clone())?),
+        };
+        let fit = match &cells {
+            Cells::Sparse(rows) => gmml.fit_sparse_watched(rows, &labels, watch),
+            Cells::Dense(data) => gmml.fit_watched(data, watch),
+        };
+        let fit = fit.map_err(|error| explain(error, &names))?;
+        let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+        let model = fit.into_model(gmml, names, None, None)?;
+        let z = match &cells {
+            Cells::Sparse(rows) => model.transform_sparse(rows)?,
+            Cells::Dense(data) => model.transform(data.rows())?,
+        };
+        (Learned { model, t, diagnostics }, z)
+    };
     progress.finish();
-    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let keep = args.keep_rows.unwrap_or(data.len() * fit.metric.rank() * 8 <= 100_000_000);
-    let references = keep.then_some((data.rows(), data.labels()));
-    let model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
-    Ok((fit, model))
+    learned.model.threshold = Some(threshold_in_coordinates(&z, &labels, gmml.seed)?);
+    if args.keep_rows.unwrap_or(z.values().len() * 8 <= 100_000_000) {
+        learned.model.references = Some((z, labels));
+    }
+    Ok(learned)
 }
 
-fn fit_pairs(args: &Fit, gmml: &Gmml, table: &Table, path: &Path) -> Result<(mahala::Fit, Model)> {
-    let second_table = match &args.second {
+fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table, path: &Path) -> Result<Learned> {
+    let mut second_table = match &args.second {
         Some(second) => {
             let second = args.input.read(second, args.label.as_ref())?;
             Some(select_aligned(&table.names, second)?)
         }
         None => None,
     };
-    let second_table = second_table.as_ref().unwrap_or(table);
     if !path.exists() && path.as_os_str() != "-" {
         bail!(
             "--pairs {}: there is no such file\nhint: all, sampled, or a file that marks pairs",
             path.display()
         );
     }
-    let pairs = read_pairs(path, table, second_table, true)?;
-    let (first, second) = (rows(table)?, rows(second_table)?);
+    let pairs = read_pairs(path, table, second_table.as_ref().unwrap_or(table), true)?;
+    let first = rows(table)?;
+    let second = second_table.as_mut().map_or_else(|| Ok(first.clone()), rows)?;
     let fit =
         gmml.fit_two_tables(&first, &second, &pairs.pairs).map_err(|error| explain(error, &table.names))?;
     let squared = squared_pair_distances(&fit.metric, &first, &second, &pairs.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let threshold = best_threshold(&distances, &pairs.pairs);
-    let keep = args.keep_rows.unwrap_or(true);
-    let data = if table.labels.is_some() { Some(dataset(table)?) } else { None };
-    let references = data.as_ref().filter(|_| keep).map(|data| (data.rows(), data.labels()));
-    let mut model = fit.clone().into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    let keep = args.keep_rows.unwrap_or(true) && table.labels.is_some();
+    let labels = if keep { Some(labels(table)?) } else { None };
+    let references = labels.as_ref().map(|labels| (&first, labels));
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let mut model = fit.into_model(gmml, table.names.clone(), references, Some(threshold))?;
     model.params["pairs"] = json!("given");
-    Ok((fit, model))
+    Ok(Learned { model, t, diagnostics })
 }
 
-fn report(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) {
-    let diagnostics = &fit.diagnostics;
+fn report(args: &Fit, learned: &Learned, data: &Table) {
+    let diagnostics = &learned.diagnostics;
     say(&format!(
         "learned from {} x {}: {} similar and {} dissimilar {}",
         table::count(data.n as u64, "row"),
@@ -167,10 +222,10 @@ fn report(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) {
     ));
     match &diagnostics.selection {
         Some(selection) => say(&choice(selection)),
-        None => say(&format!("t = {} as given", fit.t)),
+        None => say(&format!("t = {} as given", learned.t)),
     }
     say(&format!("condition of S {:.1e}, of D {:.1e}", diagnostics.condition_s, diagnostics.condition_d));
-    notes(args, fit, data, model).iter().for_each(|note| say(&format!("note: {note}")));
+    notes(args, learned, data).iter().for_each(|note| say(&format!("note: {note}")));
     if !is_stdout(args) {
         say(&format!("wrote {}", args.output.display()));
     }
@@ -191,9 +246,10 @@ fn choice(selection: &Selection) -> String {
     )
 }
 
-fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<String> {
-    let diagnostics = &fit.diagnostics;
-    let mut notes: Vec<String> = diagnostics.ridge_reason().into_iter().collect();
+fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
+    let (diagnostics, model) = (&learned.diagnostics, &learned.model);
+    let mut notes: Vec<String> = diagnostics.span.as_ref().map(span).into_iter().collect();
+    notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> =
             diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).take(10).collect();
@@ -220,6 +276,18 @@ fn notes(args: &Fit, fit: &mahala::Fit, data: &Table, model: &Model) -> Vec<Stri
         notes.push(note.to_owned());
     }
     notes
+}
+
+/// Where learning happened, if not in all columns.
+fn span(span: &LearnedSpan) -> String {
+    let directions = table::count(span.directions as u64, "direction");
+    if span.randomized {
+        let outside = 100.0 * span.outside;
+        return format!(
+            "learned inside {directions}; {outside:.2} % of the rows' squared lengths lie outside"
+        );
+    }
+    format!("learned inside the {directions} that the rows span")
 }
 
 fn is_stdout(args: &Fit) -> bool {

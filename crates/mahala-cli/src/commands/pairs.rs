@@ -6,7 +6,7 @@ use crate::pairs_file::{PairsFile, read_pairs};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use mahala::{area_under_curve, squared_pair_distances};
+use mahala::{Metric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -53,8 +53,8 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
     let second = args.second.as_deref().unwrap_or(&args.data);
     let mut output = create_output(&args.output, &[&args.model, &args.data, second, &args.pairs])?;
-    let first = args.input.read_for(&model, &args.data, None)?;
-    let second = match &args.second {
+    let mut first = args.input.read_for(&model, &args.data, None)?;
+    let mut second = match &args.second {
         Some(path) => args.input.read_for(&model, path, None)?,
         None => first.clone(),
     };
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let threshold = args.threshold.or(model.threshold).context(
         "the model has no threshold\nhint: --threshold DISTANCE, or fit again with pairs or labels",
     )?;
-    let squared = squared_pair_distances(&model.metric, &rows(&first)?, &rows(&second)?, &file.pairs)?;
+    let squared = squared_distances(&model, &rows(&mut first)?, &rows(&mut second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let summary = file.marked.then(|| summarise(&distances, &file, threshold));
     if args.json {
@@ -89,6 +89,15 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
         say(&format!("{:.2} % decided right, area under the ROC curve {auc:.4}", 100.0 * accuracy));
     }
     Ok(())
+}
+
+fn squared_distances(model: &Model, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
+    if model.kernel.is_none() {
+        return Ok(squared_pair_distances(&model.metric, first, second, pairs)?);
+    }
+    let (first, second) = (model.transform(first)?, model.transform(second)?);
+    let plain = Metric::euclidean(model.metric.rank());
+    Ok(squared_pair_distances(&plain, &first, &second, pairs)?)
 }
 
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
