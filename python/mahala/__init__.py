@@ -14,6 +14,7 @@
 """
 
 from ._gmml import GMML
+from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
@@ -30,6 +31,7 @@ from ._spd import (
 __all__ = [
     "GMML",
     "GMMLPairs",
+    "KernelGMML",
     "MahalanobisDistance",
     "MahalanobisKNN",
     "Moments",

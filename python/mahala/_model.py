@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _mahala
 from ._common import class_names, classes_of, encode
 from ._gmml import GMML
+from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
 
 
-def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
     """Writes a fitted metric to a model file (safetensors).
 
     The command reads it: ``mahala transform model.safetensors rows.csv``. With the training rows, ``mahala
@@ -25,7 +26,7 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
 
     Parameters
     ----------
-    estimator : fitted GMML or GMMLPairs
+    estimator : fitted GMML, GMMLPairs or KernelGMML
     path : path
     X, y : array-like, optional
         Training rows and labels to keep in the file, transformed.
@@ -45,6 +46,8 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
     True
     """
     check_is_fitted(estimator, "components_")
+    if isinstance(estimator, KernelGMML) and callable(estimator.kernel):
+        raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")
     threshold = getattr(estimator, "threshold_", None)
     references = None
     if X is not None:
@@ -53,7 +56,12 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
         references = X, class_names(classes), codes
         if threshold is None:
             seed = estimator.model_params_.get("seed", 0)
-            threshold = _mahala.label_threshold(estimator._state(), *references, seed)
+            z = references
+            state = estimator._state()
+            if isinstance(estimator, KernelGMML):
+                rows = estimator.transform(X)
+                z, state = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
+            threshold = _mahala.label_threshold(state, *z, seed)
     content = {
         "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
@@ -62,13 +70,17 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
         "diagnostics": json.dumps(estimator.diagnostics_),
         "references": references,
     }
-    _mahala.save_model(path, estimator._state(), content)
+    if isinstance(estimator, KernelGMML):
+        _mahala.save_kernel_model(path, estimator._state(), content)
+    else:
+        _mahala.save_model(path, estimator._state(), content)
 
 
-def load(path: str | PathLike[str]) -> GMML | GMMLPairs:
+def load(path: str | PathLike[str]) -> GMML | GMMLPairs | KernelGMML:
     """Reads a model file, written by ``save`` or by the command.
 
-    Returns a fitted GMMLPairs if the metric was learned from pairs, else a fitted GMML.
+    Returns a fitted GMMLPairs if the metric was learned from pairs, a fitted KernelGMML if with a kernel, else a
+    fitted GMML.
     """
     return restored(read(path))
 
@@ -103,7 +115,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
+def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML:
     params = json.loads(content["params"])
     wanted = {
         "t": params.get("t", "auto"),
@@ -115,6 +127,8 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
         "selection_rows": params.get("selection_rows", 20_000),
         "random_state": params.get("seed", 0),
     }
+    if content["kernel"] is not None:
+        return restored_kernel(content, wanted, params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":
         wanted["prior"] = params.get("prior", "identity")
@@ -123,13 +137,37 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs:
         estimator = GMMLPairs(**wanted)
         estimator.classes_ = np.array([-1, 1])
     else:
-        estimator = GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
+        estimator = GMML(
+            **wanted,
+            pairs=params.get("pairs", "all"),
+            k=params.get("k", 5),
+            principal=params.get("principal"),
+        )
         if content["references"] is not None:
             estimator.classes_ = np.unique(classes_of(content["references"][1]))
     estimator._keep(content)
     if content["threshold"] is not None:
         estimator.threshold_ = content["threshold"]
     estimator.n_features_in_ = estimator.components_.shape[1]
+    if content["feature_names"]:
+        estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
+    return estimator
+
+
+def restored_kernel(content: dict[str, Any], wanted: dict[str, Any], params: dict[str, Any]) -> KernelGMML:
+    kernel, landmarks, scale = content["kernel"]
+    kernel = json.loads(kernel)
+    name = {"polynomial": "poly"}.get(kernel["kernel"], kernel["kernel"])
+    given = {key: kernel[key] for key in ("gamma", "degree", "coef0") if key in kernel}
+    estimator = KernelGMML(
+        kernel=name, landmarks=params.get("landmarks"), k=params.get("k", 5), **given, **wanted
+    )
+    estimator.gamma_ = kernel.get("gamma", 1.0)
+    estimator._given = None
+    estimator._keep(content | {"landmarks": landmarks, "scale": scale})
+    if content["references"] is not None:
+        estimator.classes_ = np.unique(classes_of(content["references"][1]))
+    estimator.n_features_in_ = (estimator.components_ if landmarks is None else landmarks).shape[1]
     if content["feature_names"]:
         estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
     return estimator

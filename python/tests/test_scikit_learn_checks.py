@@ -2,7 +2,7 @@
 
 import warnings
 
-from mahala import GMML, GMMLPairs, MahalanobisKNN
+from mahala import GMML, GMMLPairs, KernelGMML, MahalanobisKNN
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # The only check that may fail, and why. What it means to show is shown, on distances, by
@@ -36,6 +36,10 @@ ESTIMATORS = [
     GMML(t=0.3, shrinkage=0.1, n_components=1),
     GMML(standardize=True, pairs="sampled"),
     GMML(t=0.5, reg=0.1, n_jobs=2),
+    GMML(t=0.5, principal=2),
+    KernelGMML(),
+    KernelGMML(kernel="poly", t=0.3, reg=0.1, n_components=1),
+    KernelGMML(kernel="linear", t=0.5, landmarks=6, standardize=True),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions

@@ -181,8 +181,12 @@ impl Metric {
     /// `A = LᵀL` for rows as the user has them (scales included).
     ///
     /// # Errors
-    /// An entry outside the range of 64-bit numbers.
+    /// An entry outside the range of 64-bit numbers, or more columns than a matrix of 16 GB has.
     pub fn matrix(&self) -> Result<Mat<f64>> {
+        let (gigabytes, limit) = (8e-9 * (self.columns() as f64).powi(2), 16.0);
+        if gigabytes > limit {
+            return Err(Error::Memory { what: "the matrix A", gigabytes, d: self.columns(), limit });
+        }
         let map = self.map();
         let mut a = weighted_gram(map.transpose(), &self.inner_weights());
         if let Some(weight) = self.weight_outside() {
