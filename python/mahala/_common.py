@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
 from sklearn.utils import check_random_state
 
 

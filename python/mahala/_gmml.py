@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
-from ._common import class_names, classes_of, count, csr_parts, encode, learning_params, threads
+from ._common import class_names, classes_of, count, csr_parts, encode, issparse, learning_params, threads
 from ._metric import MetricMixin
 from ._moments import Moments
 
@@ -255,6 +254,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def _check_summable(self, what: str) -> None:
         if self.pairs != "all":
             raise ValueError(f"{what} needs pairs='all'; pairs is {self.pairs!r}")
+        if self.principal is not None:
+            raise ValueError(f"{what} sums over all columns; principal is {self.principal}, and must be None")
         if self.standardize:
             raise ValueError(
                 f"{what} cannot standardise; put a StandardScaler before, or set standardize=False"

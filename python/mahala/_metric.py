@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import csr_parts, threads
+from ._common import csr_parts, issparse, threads
 
 Floats = NDArray[np.float64]
 

@@ -12,11 +12,15 @@ SINGULAR = {
         "15 rows of 30 features leave S singular: the 18 coordinates that only the ridge determines are "
         "unique up to rotation, and the check compares coordinates. With t='auto', repeated rows also fall "
         "into other folds, as in scikit-learn's own estimators with built-in cross-validation"
-    )
+    ),
+    "check_sample_weight_equivalence_on_sparse_data": (
+        "as above; and rows without weights are learned on inside their span, in 14 coordinates, rows with "
+        "weights in all 30"
+    ),
 }
 
-# Sampled pairs are drawn, not summed: there are no weights of rows and no sums to add to, and both are
-# refused with a ValueError that says so.
+# Sampled pairs are drawn, not summed, and principal directions are those of all rows: there are no weights of
+# rows and no sums to add to, and both are refused with a ValueError that says so.
 NO_SUMS = dict.fromkeys(
     [
         "check_fit_score_takes_y",
@@ -27,7 +31,7 @@ NO_SUMS = dict.fromkeys(
         "check_sample_weights_pandas_series",
         "check_sample_weights_shape",
     ],
-    "pairs='sampled' refuses sample_weight and partial_fit",
+    "pairs='sampled' and principal refuse sample_weight and partial_fit",
 )
 
 ESTIMATORS = [
@@ -51,7 +55,7 @@ ESTIMATORS = [
 def expected(estimator):
     if not isinstance(estimator, GMML) or estimator.shrinkage is not None:
         return {}
-    return SINGULAR | NO_SUMS if estimator.pairs == "sampled" else SINGULAR
+    return SINGULAR | NO_SUMS if estimator.pairs == "sampled" or estimator.principal else SINGULAR
 
 
 with warnings.catch_warnings():

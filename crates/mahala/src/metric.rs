@@ -53,11 +53,10 @@ struct Outside {
     squared_lengths: Vec<f64>,
 }
 
-/// Rows transformed at a time, by their shape alone, so that the bits do not depend on the number of threads;
-/// fewer where rows are long, for each block is copied.
-fn block(columns: usize) -> usize {
-    ((4 << 20) / columns).clamp(32, 512)
-}
+/// Rows transformed at a time, and columns of them copied at a time: fixed, so that the bits do not depend on
+/// the number of threads.
+const BLOCK: usize = 512;
+const COLUMNS: usize = 8_192;
 
 impl Metric {
     /// A metric from its parts: `components` is `L`, `r × d`.
@@ -310,23 +309,31 @@ impl Metric {
     }
 }
 
-/// `((X − mean) / scale) · P`, row-major, by blocks of rows.
+/// `((X − mean) / scale) · P`, row-major, by blocks of rows and, where rows are long, of columns.
 pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
     let (d, r) = (p.nrows(), p.ncols());
     let mut out = vec![0.0; rows.len() * r];
-    let block = block(d);
-    out.par_chunks_mut(block * r).zip(rows.values().par_chunks(block * d)).for_each(|(out, rows)| {
-        let mut centred = rows.to_vec();
-        for row in centred.chunks_exact_mut(d) {
-            row.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
-            if let Some(scale) = scale {
-                row.iter_mut().zip(scale).for_each(|(x, s)| *x /= s);
+    out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
+        let n = rows.len() / d;
+        let mut centred = vec![0.0; n * d.min(COLUMNS)];
+        for first in (0..d).step_by(COLUMNS) {
+            let columns = first..(first + COLUMNS).min(d);
+            let width = columns.len();
+            let centred = &mut centred[..n * width];
+            for (to, row) in centred.chunks_exact_mut(width).zip(rows.chunks_exact(d)) {
+                to.iter_mut()
+                    .zip(&row[columns.clone()])
+                    .zip(&mean[columns.clone()])
+                    .for_each(|((to, x), m)| *to = x - m);
+                if let Some(scale) = scale {
+                    to.iter_mut().zip(&scale[columns.clone()]).for_each(|(x, s)| *x /= s);
+                }
             }
+            let from = MatRef::from_row_major_slice(centred, n, width);
+            let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
+            let accum = if first == 0 { Accum::Replace } else { Accum::Add };
+            matmul(to, accum, from, p.subrows(first, width), 1.0, Par::Seq);
         }
-        let n = centred.len() / d;
-        let from = MatRef::from_row_major_slice(&centred, n, d);
-        let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
-        matmul(to, Accum::Replace, from, p, 1.0, Par::Seq);
     });
     out
 }
