@@ -10,8 +10,8 @@ use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{
-    Criterion, Dataset, Diagnostics, Gmml, LearnedSpan, Model, PairRule, Selection, SparseRows,
-    best_threshold, squared_pair_distances, threshold_in_coordinates,
+    Criterion, Dataset, Diagnostics, Gmml, Labels, LearnedSpan, Model, PairRule, Rows, Selection, SparseRows,
+    Watch, best_threshold, squared_pair_distances, threshold_in_coordinates,
 };
 use serde_json::json;
 use std::io::IsTerminal as _;
@@ -27,7 +27,7 @@ use std::str::FromStr;
       where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
   mahala fit rings.csv --label ring --kernel rbf -o rings.safetensors
-  mahala fit texts.svm --principal 300 -o texts.safetensors    sparse stays sparse
+  mahala fit texts.svm --principal 300 -o m.safetensors    sparse stays so
   zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
 pub(crate) struct Fit {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
@@ -144,32 +144,9 @@ fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
         progress.at(done, total);
         true
     };
-    let names = table.names.clone();
-    let (mut learned, z) = if args.kernel.kernel.is_some() {
-        let data = Dataset::new(rows(table)?, labels.clone())?;
-        let kernel = args.kernel.kernel_gmml(gmml, data.rows())?;
-        let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &names))?;
-        let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
-        let model = fit.into_model(&kernel, names);
-        let z = model.transform(data.rows())?;
-        (Learned { model, t, diagnostics }, z)
-    } else {
-        let cells = match table.sparse.take() {
-            Some(rows) => Cells::Sparse(rows),
-            None => Cells::Dense(Dataset::new(rows(table)?, labels.clone())?),
-        };
-        let fit = match &cells {
-            Cells::Sparse(rows) => gmml.fit_sparse_watched(rows, &labels, watch),
-            Cells::Dense(data) => gmml.fit_watched(data, watch),
-        };
-        let fit = fit.map_err(|error| explain(error, &names))?;
-        let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
-        let model = fit.into_model(gmml, names, None, None)?;
-        let z = match &cells {
-            Cells::Sparse(rows) => model.transform_sparse(rows)?,
-            Cells::Dense(data) => model.transform(data.rows())?,
-        };
-        (Learned { model, t, diagnostics }, z)
+    let (mut learned, z) = match args.kernel.kernel {
+        Some(_) => fit_kernel(args, gmml, table, &labels, watch)?,
+        None => fit_linear(gmml, table, &labels, watch)?,
     };
     progress.finish();
     learned.model.threshold = Some(threshold_in_coordinates(&z, &labels, gmml.seed)?);
@@ -177,6 +154,48 @@ fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
         learned.model.references = Some((z, labels));
     }
     Ok(learned)
+}
+
+/// The model, and the rows in its coordinates.
+fn fit_linear(
+    gmml: &Gmml,
+    table: &mut Table,
+    labels: &Labels,
+    watch: &mut Watch<'_>,
+) -> Result<(Learned, Rows)> {
+    let cells = match table.sparse.take() {
+        Some(rows) => Cells::Sparse(rows),
+        None => Cells::Dense(Dataset::new(rows(table)?, labels.clone())?),
+    };
+    let fit = match &cells {
+        Cells::Sparse(rows) => gmml.fit_sparse_watched(rows, labels, watch),
+        Cells::Dense(data) => gmml.fit_watched(data, watch),
+    };
+    let fit = fit.map_err(|error| explain(error, &table.names))?;
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let model = fit.into_model(gmml, table.names.clone(), None, None)?;
+    let z = match &cells {
+        Cells::Sparse(rows) => model.transform_sparse(rows)?,
+        Cells::Dense(data) => model.transform(data.rows())?,
+    };
+    Ok((Learned { model, t, diagnostics }, z))
+}
+
+/// The same with a kernel.
+fn fit_kernel(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &mut Table,
+    labels: &Labels,
+    watch: &mut Watch<'_>,
+) -> Result<(Learned, Rows)> {
+    let data = Dataset::new(rows(table)?, labels.clone())?;
+    let kernel = args.kernel.kernel_gmml(gmml, data.rows())?;
+    let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let model = fit.into_model(&kernel, table.names.clone());
+    let z = model.transform(data.rows())?;
+    Ok((Learned { model, t, diagnostics }, z))
 }
 
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table, path: &Path) -> Result<Learned> {
