@@ -15,6 +15,7 @@
 
 from ._auto import AutoGMML
 from ._gmml import GMML
+from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
 from ._local import LocalGMML
 from ._mahala import __version__
@@ -38,6 +39,7 @@ __all__ = [
     "GMML",
     "GMMLPairs",
     "ITML",
+    "KernelGMML",
     "LMNN",
     "LocalGMML",
     "MCML",

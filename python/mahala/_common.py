@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
 from sklearn.utils import check_random_state
 
 
@@ -76,6 +77,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "sampled": False,
         "standardize": bool(estimator.standardize),
         "rank": rank,
+        "principal": None,
         "k": 5,
         "folds": count("cv", number_of_folds(estimator.cv), 2),
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
@@ -85,6 +87,14 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
     return params | fixed
+
+
+def csr_parts(X: Any) -> tuple[Any, ...]:
+    """A sparse table as the compiled part wants it: row starts, columns, cells, number of columns."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X.indptr.astype(np.uint64), X.indices.astype(np.uint32), np.asarray(X.data, np.float64), X.shape[1]
 
 
 def number_of_folds(cv: Any) -> Any:

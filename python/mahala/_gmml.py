@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
-from ._common import class_names, classes_of, count, encode, learning_params, threads
+from ._common import class_names, classes_of, count, csr_parts, encode, issparse, learning_params, threads
 from ._metric import MetricMixin
 from ._moments import Moments
 
@@ -40,6 +40,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         All pairs of rows, summed without listing them, or the paper's random 40 c (c - 1).
     n_components : int or None, default=None
         Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
+    principal : int or None, default=None
+        Learn inside this many leading principal directions of the rows: for tables too large both ways. With
+        more columns than rows all directions are followed without it.
     standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
     balance : {None, "classes", "class-pairs"}, default=None
@@ -63,6 +66,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     mean_ : array of shape (n_features,)
     scale_ : array of shape (n_features,) or None
         Standard deviations, if ``standardize``.
+    weight_outside_ : float or None
+        With more columns than rows and ``reg``: the weight of what lies outside the span of the rows. It is
+        part of every distance but of no coordinate, and changes no neighbour among the rows learned on.
     t_ : float
     t_path_ : array of shape (n_values, 2)
         Every t tried with its cross-validated error; empty if t was given.
@@ -96,6 +102,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         prior: Any = "identity",
         pairs: str = "all",
         n_components: int | None = None,
+        principal: int | None = None,
         standardize: bool = False,
         k: int = 5,
         cv: int = 5,
@@ -110,6 +117,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.prior = prior
         self.pairs = pairs
         self.n_components = n_components
+        self.principal = principal
         self.standardize = standardize
         self.k = k
         self.cv = cv
@@ -123,7 +131,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Sparse rows stay sparse, unless there are weights or few columns.
         y : array-like of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
             Classes; or, for rows with several labels each, which labels every row has. Then pairs of rows (at
             random, at least 20000 or all) are as similar as their labels overlap (Jaccard).
@@ -139,10 +148,14 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             self._check_summable("sample_weight")
+            X = dense(X)
             classes = classes[np.bincount(codes, weights=sample_weight, minlength=len(classes)) > 0]
         check_two(classes)
         names = class_names(np.unique(y))
-        learned = _mahala.fit_labels(X, names, codes, sample_weight, params, threads(self.n_jobs))
+        if issparse(X):
+            learned = _mahala.fit_sparse(csr_parts(X), names, codes, params, threads(self.n_jobs))
+        else:
+            learned = _mahala.fit_labels(X, names, codes, sample_weight, params, threads(self.n_jobs))
         self._keep(learned)
         self.classes_ = classes
         self._moments: Moments | None = None
@@ -210,6 +223,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
                 if hasattr(self, name):
                     delattr(self, name)
         X, y = self._check_labelled(X, y, reset=first, least=1)
+        X = dense(X)
         params = self._params()
         self._check_summable("partial_fit")
         if classes is not None:
@@ -251,13 +265,17 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._moments = moments
 
     def _check_labelled(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least)
+        X, y = validate_data(
+            self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, accept_sparse="csr"
+        )
         check_classification_targets(y)
         return X, y
 
     def _check_summable(self, what: str) -> None:
         if self.pairs != "all":
             raise ValueError(f"{what} needs pairs='all'; pairs is {self.pairs!r}")
+        if self.principal is not None:
+            raise ValueError(f"{what} sums over all columns; principal is {self.principal}, and must be None")
         if self.standardize:
             raise ValueError(
                 f"{what} cannot standardise; put a StandardScaler before, or set standardize=False"
@@ -267,7 +285,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         if not isinstance(self.pairs, str) or self.pairs not in ("all", "sampled"):
             raise ValueError(f"pairs is {self.pairs!r}; it must be 'all' or 'sampled'")
         sampled, k = self.pairs == "sampled", count("k", self.k, 1)
-        return learning_params(self, self.n_features_in_, sampled=sampled, k=k)
+        principal = None if self.principal is None else count("principal", self.principal, 1)
+        return learning_params(self, self.n_features_in_, sampled=sampled, k=k, principal=principal)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")
@@ -276,6 +295,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
+        tags.input_tags.sparse = True
         return tags
 
 
@@ -286,6 +306,11 @@ def is_label_sets(y: Any) -> bool:
     except ValueError:
         return False
     return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
+
+
+def dense(X: Any) -> Any:
+    """Sums need every cell."""
+    return X.toarray() if issparse(X) else X
 
 
 def check_two(classes: NDArray[Any]) -> None:

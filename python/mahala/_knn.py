@@ -131,7 +131,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
             return np.asarray(self.metric_.transform(given if names else checked), dtype=np.float64)
         if self._linear is not None:
             zeros = np.zeros(self._linear.shape[1])
-            return _mahala.transform((self._linear, zeros, None), checked, threads(self.n_jobs))
+            return _mahala.transform((self._linear, zeros, None, None), checked, threads(self.n_jobs))
         return checked
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import threads
+from ._common import csr_parts, issparse, threads
 
 Floats = NDArray[np.float64]
 
@@ -31,8 +31,12 @@ class MahalanobisDistance:
     2.0
     """
 
-    def __init__(self, linear_map: ArrayLike) -> None:
+    def __init__(
+        self, linear_map: ArrayLike, weight_outside: float | None = None, scale: ArrayLike | None = None
+    ) -> None:
         self.linear_map = np.array(linear_map, dtype=np.float64)
+        self.weight_outside = weight_outside
+        self.scale = np.ones(self.linear_map.shape[1]) if scale is None else np.asarray(scale, dtype=np.float64)
 
     def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
         # Points may come as tables of one row, as SciPy's distances take them.
@@ -41,15 +45,21 @@ class MahalanobisDistance:
             raise ValueError("Input vector should be 1-D.")
         z = self.linear_map @ (u - v)
         square = np.sum(z * z)
+        if self.weight_outside is not None:
+            # The rows of the map are orthogonal then, and the weight is of what they leave out.
+            lengths = np.sum((self.linear_map * self.scale) ** 2, axis=1)
+            inside = np.sum(z * z / np.where(lengths > 0, lengths, 1.0))
+            square += self.weight_outside * max(0.0, np.sum(((u - v) / self.scale) ** 2) - inside)
         return float(square if squared else np.sqrt(square))
 
 
 class MetricMixin(BaseEstimator):
-    """A metric held as ``components_``, ``mean_`` and ``scale_``."""
+    """A metric held as ``components_``, ``mean_``, ``scale_`` and ``weight_outside_``."""
 
     components_: Floats
     mean_: Floats
     scale_: Floats | None
+    weight_outside_: float | None
     n_features_in_: int
     n_jobs: int | None
 
@@ -58,7 +68,7 @@ class MetricMixin(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
 
         Returns
         -------
@@ -66,7 +76,9 @@ class MetricMixin(BaseEstimator):
             ``((X - mean_) / scale_) @ components_.T``
         """
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        if issparse(X):
+            return _mahala.transform_sparse(self._state(), csr_parts(X), threads(self.n_jobs))
         return _mahala.transform(self._state(), X, threads(self.n_jobs))
 
     def get_mahalanobis_matrix(self) -> Floats:
@@ -81,7 +93,7 @@ class MetricMixin(BaseEstimator):
         transformation.
         """
         check_is_fitted(self, "components_")
-        return MahalanobisDistance(_mahala.linear_map(self._state()))
+        return MahalanobisDistance(_mahala.linear_map(self._state()), self.weight_outside_, self.scale_)
 
     def pair_distance(self, pairs: Any) -> Floats:
         """The learned distance between the two points of each pair.
@@ -153,14 +165,15 @@ class MetricMixin(BaseEstimator):
         with np.errstate(over="ignore", under="ignore"):
             return np.exp(self.log_eigenvalues_)
 
-    def _state(self) -> tuple[Floats, Floats, Floats | None]:
-        return self.components_, self.mean_, self.scale_
+    def _state(self) -> tuple[Floats, Floats, Floats | None, float | None]:
+        return self.components_, self.mean_, self.scale_, self.weight_outside_
 
     def _keep(self, learned: dict[str, Any]) -> None:
         """Keeps what the compiled part has learned."""
         self.components_ = learned["components"]
         self.mean_ = learned["mean"]
         self.scale_ = learned["scale"]
+        self.weight_outside_ = learned["weight_outside"]
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])

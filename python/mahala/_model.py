@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _mahala
 from ._common import class_names, classes_of, encode
 from ._gmml import GMML
+from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
 from ._local import LocalGMML
 from ._metric import MetricMixin
@@ -19,7 +20,7 @@ from ._pairs import GMMLPairs
 from ._rivals import RIVALS, Rival, unfitted
 
 
-def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
     """Writes a fitted metric to a model file (safetensors).
 
     The command reads it: ``mahala transform model.safetensors rows.csv``. With the training rows, ``mahala
@@ -47,6 +48,8 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
     True
     """
     check_is_fitted(estimator, "components_")
+    if isinstance(estimator, KernelGMML) and callable(estimator.kernel):
+        raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")
     threshold = getattr(estimator, "threshold_", None)
     references = None
     if X is not None:
@@ -55,7 +58,12 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
         references = X, class_names(classes), codes
         if threshold is None:
             seed = estimator.model_params_.get("seed", 0)
-            threshold = _mahala.label_threshold(estimator._state(), *references, seed)
+            z = references
+            state = estimator._state()
+            if isinstance(estimator, KernelGMML):
+                rows = estimator.transform(X)
+                z, state = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
+            threshold = _mahala.label_threshold(state, *z, seed)
     content = {
         "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
@@ -65,13 +73,17 @@ def save(estimator: MetricMixin, path: str | PathLike[str], X: Any = None, y: An
         "diagnostics": json.dumps(estimator.diagnostics_),
         "references": references,
     }
-    _mahala.save_model(path, estimator._state(), content)
+    if isinstance(estimator, KernelGMML):
+        _mahala.save_kernel_model(path, estimator._state(), content)
+    else:
+        _mahala.save_model(path, estimator._state(), content)
 
 
-def load(path: str | PathLike[str]) -> GMML | GMMLPairs | Rival:
+def load(path: str | PathLike[str]) -> GMML | GMMLPairs | KernelGMML | Rival:
     """Reads a model file, written by ``save`` or by the command.
 
-    Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs.
+    Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
+    and for GMML with a kernel, a KernelGMML.
     """
     return restored(read(path))
 
@@ -107,7 +119,7 @@ def local_classifier(metric: GMML | GMMLPairs, content: dict[str, Any], n_neighb
     maps, groups = content["local"]
     by = str(metric.model_params_.get("local", "class")).split(":")[0]
     local = LocalGMML(by=by, n_neighbors=n_neighbors, n_clusters=len(maps), **shared)
-    local.components_, local.mean_, local.scale_ = metric._state()
+    local.components_, local.mean_, local.scale_ = metric._state()[:3]
     local.t_, local.share_ = metric.t_, metric.model_params_.get("share_used", 1.0)
     local.share_path_ = np.array(metric.diagnostics_.get("share_curve", []), dtype=np.float64).reshape(-1, 2)
     local.local_maps_, local.groups_, local.diagnostics_ = np.stack(maps), groups, metric.diagnostics_
@@ -129,8 +141,10 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
-def restored(content: dict[str, Any]) -> GMML | GMMLPairs | Rival:
+def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML | Rival:
     params = json.loads(content["params"])
+    if content["kernel"] is not None:
+        return restored_kernel(content, params)
     estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
         estimator.classes_ = np.unique(classes_of(content["references"][1]))
@@ -145,8 +159,8 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs | Rival:
     return estimator
 
 
-def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
-    wanted = {
+def common(params: dict[str, Any]) -> dict[str, Any]:
+    return {
         "t": params.get("t", "auto"),
         "reg": params.get("lambda") or None,
         "shrinkage": params.get("shrinkage") or None,
@@ -156,6 +170,10 @@ def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMM
         "selection_rows": params.get("selection_rows", 20_000),
         "random_state": params.get("seed", 0),
     }
+
+
+def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
+    wanted = common(params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":
         wanted["prior"] = params.get("prior", "identity")
@@ -166,4 +184,24 @@ def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMM
         return estimator
     balance = params.get("balance", "none")
     wanted["balance"] = None if balance == "none" else balance
+    wanted["principal"] = params.get("principal")
     return GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
+
+
+def restored_kernel(content: dict[str, Any], params: dict[str, Any]) -> KernelGMML:
+    kernel, landmarks, scale = content["kernel"]
+    kernel = json.loads(kernel)
+    name = {"polynomial": "poly"}.get(kernel["kernel"], kernel["kernel"])
+    given = {key: kernel[key] for key in ("gamma", "degree", "coef0") if key in kernel}
+    estimator = KernelGMML(
+        kernel=name, landmarks=params.get("landmarks"), k=params.get("k", 5), **given, **common(params)
+    )
+    estimator.gamma_ = kernel.get("gamma", 1.0)
+    estimator._given = None
+    estimator._keep(content | {"landmarks": landmarks, "scale": scale})
+    if content["references"] is not None:
+        estimator.classes_ = np.unique(classes_of(content["references"][1]))
+    estimator.n_features_in_ = (estimator.components_ if landmarks is None else landmarks).shape[1]
+    if content["feature_names"]:
+        estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
+    return estimator

@@ -3,7 +3,7 @@
 //! A float64 array in native byte order is read where it lies, whatever its strides. What is misaligned, in
 //! another byte order or of another type is converted by NumPy first.
 
-use mahala::{Labels, Mat, MatRef, Rows};
+use mahala::{Labels, Mat, MatRef, Rows, SparseRows};
 use numpy::ndarray::{Array2, ArrayView2};
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
@@ -64,6 +64,24 @@ pub(crate) fn rows_of(array: &Bound<'_, PyAny>) -> PyResult<Rows> {
         None => Rows::new(view.iter().copied().collect(), columns),
     });
     rows.map_err(|error| crate::run::to_python(&error))
+}
+
+/// The arrays of a sparse table: row starts, columns, cells, and the number of columns.
+#[derive(FromPyObject)]
+pub(crate) struct Csr<'py>(
+    PyReadonlyArray1<'py, u64>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, f64>,
+    usize,
+);
+
+impl Csr<'_> {
+    /// Sparse rows for the library.
+    pub(crate) fn rows(&self) -> PyResult<SparseRows> {
+        let starts = self.0.as_array().iter().map(|&at| usize::try_from(at).unwrap_or(usize::MAX)).collect();
+        let (indices, cells) = (self.1.as_array().to_vec(), self.2.as_array().to_vec());
+        SparseRows::new(starts, indices, cells, self.3).map_err(|error| crate::run::to_python(&error))
+    }
 }
 
 /// The cells of an array that is kept alive.

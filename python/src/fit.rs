@@ -1,6 +1,6 @@
 //! Learning: from labelled rows, from moments, from pairs.
 
-use crate::array::{labels_of, mat_out, rows_of, rows_out, vector_of};
+use crate::array::{Csr, labels_of, mat_out, rows_of, rows_out, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
@@ -37,6 +37,26 @@ pub(crate) fn fit_labels<'py>(
             None => gmml.fit_watched(&data, watch),
             Some(weights) => gmml.fit_weighted(&data, &weights, watch),
         }
+    })?;
+    describe(py, &settings, &fit)
+}
+
+/// Learns from sparse rows and labels.
+#[pyfunction]
+#[pyo3(signature = (x, names, codes, params, threads))]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn fit_sparse<'py>(
+    py: Python<'py>,
+    x: Csr<'py>,
+    names: Vec<String>,
+    codes: PyReadonlyArray1<'py, u32>,
+    params: Params<'py>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (gmml, rows, labels) = (params.gmml()?, x.rows()?, labels_of(&names, &codes)?);
+    let settings = gmml.clone();
+    let fit = interruptible(py, threads, move |cancelled| {
+        gmml.fit_sparse_watched(&rows, &labels, &mut |_, _| !cancelled.load(Ordering::Relaxed))
     })?;
     describe(py, &settings, &fit)
 }
@@ -242,6 +262,7 @@ fn describe<'py>(py: Python<'py>, gmml: &Gmml, fit: &Fit) -> PyResult<Bound<'py,
     answer.set_item("components", mat_out(py, metric.components()))?;
     answer.set_item("mean", PyArray1::from_slice(py, metric.mean()))?;
     answer.set_item("scale", metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("weight_outside", metric.weight_outside())?;
     answer.set_item("t", fit.t)?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &fit.diagnostics.log_eigenvalues))?;
     answer.set_item("params", parameters(gmml, fit).to_string())?;

@@ -5,6 +5,7 @@
 
 mod array;
 mod fit;
+mod kernel;
 mod learn;
 mod metric;
 mod model;
@@ -20,16 +21,18 @@ use pyo3::prelude::*;
 mod _mahala {
     #[pymodule_export]
     use super::fit::{
-        calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, probabilities,
+        calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,
     };
+    #[pymodule_export]
+    use super::kernel::{fit_kernel, gamma_for, transform_kernel};
     #[pymodule_export]
     use super::learn::{learn, learn_pairs};
     #[pymodule_export]
     use super::metric::{
-        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
+        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform, transform_sparse,
     };
     #[pymodule_export]
-    use super::model::{load_model, save_model};
+    use super::model::{load_model, save_kernel_model, save_model};
     #[pymodule_export]
     use super::moments::Moments;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! A fitted metric at work.
 
-use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
+use crate::array::{Csr, mat_of, mat_out, rows_of, rows_out, vector_of};
 use crate::fit::dataset;
 use crate::run::{interruptible, to_python};
 use mahala::{Metric, Pair, Pairs, squared_pair_distances, threshold_for_labels};
@@ -9,15 +9,20 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A metric's state, as the estimators keep it: components, mean, scale or None.
+/// A metric's state, as the estimators keep it: components, mean, scale or None, weight outside or None.
 #[derive(FromPyObject)]
-pub(crate) struct State<'py>(Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>);
+pub(crate) struct State<'py>(Bound<'py, PyAny>, Bound<'py, PyAny>, Option<Bound<'py, PyAny>>, Option<f64>);
 
 impl State<'_> {
     /// The metric, checked anew: attributes can be changed by anyone.
     pub(crate) fn metric(&self) -> PyResult<Metric> {
         let scale = self.2.as_ref().map(vector_of).transpose()?;
-        Metric::new(mat_of(&self.0)?, vector_of(&self.1)?, scale).map_err(|error| to_python(&error))
+        let metric = Metric::new(mat_of(&self.0)?, vector_of(&self.1)?, scale);
+        let metric = metric.and_then(|metric| match self.3 {
+            Some(weight) => metric.with_weight_outside(weight),
+            None => Ok(metric),
+        });
+        metric.map_err(|error| to_python(&error))
     }
 }
 
@@ -32,6 +37,20 @@ pub(crate) fn transform<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (metric, rows) = (state.metric()?, rows_of(x)?);
     let z = interruptible(py, threads, move |_| metric.transform(&rows))?;
+    Ok(rows_out(py, &z))
+}
+
+/// The same for sparse rows.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn transform_sparse<'py>(
+    py: Python<'py>,
+    state: State<'py>,
+    x: Csr<'py>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let (metric, rows) = (state.metric()?, x.rows()?);
+    let z = interruptible(py, threads, move |_| metric.transform_sparse(&rows))?;
     Ok(rows_out(py, &z))
 }
 

@@ -1,6 +1,7 @@
 //! The model file, the same as the command's.
 
 use crate::array::{labels_of, mat_out, rows_of, rows_out};
+use crate::kernel::KernelMetricState;
 use crate::metric::State;
 use crate::run::{interruptible, to_python};
 use mahala::{Calibration, Model};
@@ -37,7 +38,23 @@ pub(crate) fn save_model<'py>(
     state: State<'py>,
     content: Content<'py>,
 ) -> PyResult<()> {
-    let metric = state.metric()?;
+    save(py, path, Model::new(state.metric()?), content)
+}
+
+/// Writes a model file of a kernel metric.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn save_kernel_model<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    state: KernelMetricState<'py>,
+    content: Content<'py>,
+) -> PyResult<()> {
+    let (kernel, metric) = state.parts()?;
+    save(py, path, Model { kernel: Some(kernel), ..Model::new(metric) }, content)
+}
+
+fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> PyResult<()> {
     let references = match content.references {
         Some(References(x, names, codes)) => Some((rows_of(&x)?, labels_of(&names, &codes)?)),
         None => None,
@@ -56,11 +73,11 @@ pub(crate) fn save_model<'py>(
         threshold: content.threshold,
         params: json_of("params", &content.params)?,
         diagnostics: json_of("diagnostics", &content.diagnostics)?,
-        ..Model::new(metric)
+        ..model
     };
     interruptible(py, None, move |_| {
         if let Some((rows, labels)) = references {
-            model.references = Some((model.metric.transform(&rows)?, labels));
+            model.references = Some((model.transform(&rows)?, labels));
         }
         model.save(path)
     })
@@ -74,6 +91,13 @@ pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     answer.set_item("components", mat_out(py, model.metric.components()))?;
     answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
     answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("weight_outside", model.metric.weight_outside())?;
+    let kernel = model.kernel.as_ref().map(|map| {
+        let landmarks = map.landmarks().map(|rows| rows_out(py, rows));
+        let scale = map.scale().map(|scale| PyArray1::from_slice(py, scale));
+        (map.kernel().to_json().to_string(), landmarks, scale)
+    });
+    answer.set_item("kernel", kernel)?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("feature_names", model.feature_names)?;
     answer.set_item("threshold", model.threshold)?;

@@ -77,7 +77,7 @@ def test_moments_of_32_bits_are_those_of_the_same_numbers(wine, order):
 @pytest.mark.parametrize("layout", ["misaligned", "big-endian", "in a record", "backwards"])
 def test_the_compiled_part_itself_takes_every_layout(wine, layout):
     X, _ = wine
-    state = (np.eye(13), np.zeros(13), None)
+    state = (np.eye(13), np.zeros(13), None, None)
     wanted, got = (_mahala.transform(state, rows, None) for rows in (X, LAYOUTS[layout](X)))
     assert (wanted == got).all()
 
@@ -119,7 +119,7 @@ def test_wrong_calls_of_the_compiled_part_raise(iris):
     with pytest.raises(ValueError, match="k is 0"):
         _mahala.neighbors(X, X, 0, None)
     with pytest.raises(ValueError, match="as many first as second"):
-        _mahala.pair_distances((np.eye(4), np.zeros(4), None), X, X[:3], None)
+        _mahala.pair_distances((np.eye(4), np.zeros(4), None, None), X, X[:3], None)
     with pytest.raises(ValueError, match="2 dimensions"):
         _mahala.neighbors(X[0], X, 1, None)
     with pytest.raises(ValueError, match="finite"):

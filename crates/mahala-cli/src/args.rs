@@ -103,6 +103,9 @@ pub(crate) struct LearnArgs {
     /// Keep only this many coordinates
     #[arg(long, value_name = "R", value_parser = at_least(1))]
     pub rank: Option<usize>,
+    /// Learn inside this many leading directions of the rows: for tables too large both ways
+    #[arg(long, value_name = "N", value_parser = at_least(1))]
+    pub principal: Option<usize>,
     /// Neighbours that vote
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
@@ -175,6 +178,7 @@ impl InputArgs {
             delimiter: self.delimiter,
             missing: self.missing,
             format: self.format,
+            sparse: false,
         }
     }
 
@@ -209,18 +213,23 @@ impl InputArgs {
         Ok((table, families.labels.map(Labels::new)))
     }
 
-    /// Reads the columns a model wants.
+    /// Reads a table whose rows may stay sparse.
+    pub(crate) fn read_sparse(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &ReadOptions { sparse: true, ..self.options(label) })
+    }
+
+    /// Reads the columns a model wants; rows may stay sparse.
     pub(crate) fn read_for(
         &self,
         model: &mahala::Model,
         path: &Path,
         label: Option<&ColumnRef>,
     ) -> Result<Table> {
-        let mut options = self.options(label);
+        let mut options = ReadOptions { sparse: model.kernel.is_none(), ..self.options(label) };
         if model.feature_names.is_empty() {
             let table = read(path, &options)?;
-            if table.names.len() != model.metric.columns() {
-                let (seen, wanted) = (table.names.len(), model.metric.columns());
+            if table.names.len() != model.columns() {
+                let (seen, wanted) = (table.names.len(), model.columns());
                 bail!("{} has {seen} feature columns; the model wants {wanted}", table.source);
             }
             return Ok(table);
@@ -254,6 +263,7 @@ impl LearnArgs {
             pairs,
             standardize: self.standardize,
             rank: self.rank,
+            principal: self.principal,
             k: self.k,
             folds: self.cv_folds,
             selection_rows: self.selection_rows,
@@ -273,8 +283,14 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     Ok(table)
 }
 
-/// A table as the library's data set.
-pub(crate) fn dataset(table: &Table) -> Result<Dataset> {
+/// A table as the library's data set; the cells are taken out of it.
+pub(crate) fn dataset(table: &mut Table) -> Result<Dataset> {
+    let labels = labels(table)?;
+    Ok(Dataset::new(rows(table)?, labels)?)
+}
+
+/// A table's labels.
+pub(crate) fn labels(table: &Table) -> Result<Labels> {
     let Some(labels) = &table.labels else {
         bail!("{} was read without labels\nhint: name the label column with --label COLUMN", table.source);
     };
@@ -283,12 +299,23 @@ pub(crate) fn dataset(table: &Table) -> Result<Dataset> {
         let classes = labels.class_count();
         say(&format!("note: {} rows have {classes} classes; is the label a measured number?", table.n));
     }
-    Ok(Dataset::new(Rows::new(table.rows.clone(), table.names.len())?, labels)?)
+    Ok(labels)
 }
 
-/// A table's rows alone.
-pub(crate) fn rows(table: &Table) -> Result<Rows> {
-    Ok(Rows::new(table.rows.clone(), table.names.len())?)
+/// A table's rows alone; the cells are taken out of it.
+pub(crate) fn rows(table: &mut Table) -> Result<Rows> {
+    match table.sparse.take() {
+        Some(sparse) => Ok(sparse.to_rows()?),
+        None => Ok(Rows::new(std::mem::take(&mut table.rows), table.names.len())?),
+    }
+}
+
+/// A table's rows in the coordinates of a model; the cells are taken out of it.
+pub(crate) fn transformed(model: &mahala::Model, table: &mut Table) -> Result<Rows> {
+    match table.sparse.take() {
+        Some(sparse) => Ok(model.transform_sparse(&sparse)?),
+        None => Ok(model.transform(&rows(table)?)?),
+    }
 }
 
 /// The library's error in the words of the command: column names for numbers, options for parameters.
@@ -312,7 +339,13 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::Parameter { name: "t", value, allowed } => {
             anyhow!("t is {value}; it must be {allowed}\nhint: --t 0.5")
         }
-        mahala::Error::Parameter { name: parameter @ ("lambda" | "shrinkage"), value, allowed } => {
+        mahala::Error::Memory { .. } => anyhow!("{error}\nhint: --principal 256"),
+        mahala::Error::Parameter {
+            name:
+                parameter @ ("lambda" | "shrinkage" | "gamma" | "degree" | "coef0" | "landmarks" | "principal"),
+            value,
+            allowed,
+        } => {
             anyhow!("--{parameter} is {value}; it must be {allowed}")
         }
         mahala::Error::Parameter { name: "balance", .. } => {

@@ -8,6 +8,7 @@ mod beyond;
 mod commands;
 mod figure;
 mod input;
+mod kernel_args;
 mod methods;
 mod npy_file;
 mod output;

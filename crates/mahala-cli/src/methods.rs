@@ -49,6 +49,13 @@ pub(crate) struct MethodArgs {
     pub set: Vec<Setting>,
 }
 
+impl MethodArgs {
+    /// Whether nothing is set that only methods with parameters have.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.set.is_empty() && self.max_iterations.is_none()
+    }
+}
+
 /// `key=value`; the value is a number, true or false, null, or else text.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {

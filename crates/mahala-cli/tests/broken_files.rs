@@ -32,11 +32,11 @@ fn a_model_that_is_damaged_is_refused() {
     );
     let mut bytes = model.clone();
     let at = model.windows(5).position(|w| w == b"\"1.0\"").expect("the version");
-    bytes[at + 1] = b'2';
+    bytes[at + 1] = b'3';
     refuses(
         &bytes,
         &format!(
-            "error: not a model file: m.st: its format version is 2.0; this release reads up to 1.0: please \
+            "error: not a model file: m.st: its format version is 3.0; this release reads up to 2.0: please \
              update\n{MODEL_HINT}"
         ),
     );

@@ -3,6 +3,8 @@
 use crate::auto::{AutoFit, Trial};
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::kernel::Kernel;
+use crate::kernel_gmml::{KernelFit, KernelGmml};
 use crate::learners::{Learned, Learner, Report};
 use crate::metric::Metric;
 use crate::model::Model;
@@ -11,6 +13,7 @@ use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
 use crate::select::{Criterion, Selection};
 use crate::weights::Balance;
+use crate::wide::LearnedSpan;
 use serde_json::{Value, json};
 
 impl Gmml {
@@ -46,8 +49,38 @@ impl Gmml {
         json!({
             "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage,
             "shrinkage_target": target, "prior": prior, "pairs": pairs,
-            "standardize": self.standardize, "rank": self.rank, "k": self.k, "folds": self.folds,
-            "selection_rows": self.selection_rows, "seed": self.seed, "balance": balance,
+            "standardize": self.standardize, "rank": self.rank, "principal": self.principal, "k": self.k,
+            "folds": self.folds, "selection_rows": self.selection_rows, "seed": self.seed, "balance": balance,
+        })
+    }
+}
+
+impl Kernel {
+    /// The kernel, for the model file.
+    pub fn to_json(self) -> Value {
+        match self {
+            Self::Linear => json!({"kernel": "linear"}),
+            Self::Rbf { gamma } => json!({"kernel": "rbf", "gamma": gamma}),
+            Self::Polynomial { degree, gamma, coef0 } => {
+                json!({"kernel": "polynomial", "degree": degree, "gamma": gamma, "coef0": coef0})
+            }
+            Self::Precomputed => json!({"kernel": "precomputed"}),
+        }
+    }
+
+    /// The kernel that [`Kernel::to_json`] wrote.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let number = |key: &str| value[key].as_f64();
+        Some(match value["kernel"].as_str()? {
+            "linear" => Self::Linear,
+            "rbf" => Self::Rbf { gamma: number("gamma")? },
+            "polynomial" => Self::Polynomial {
+                degree: u32::try_from(value["degree"].as_u64()?).ok()?,
+                gamma: number("gamma")?,
+                coef0: number("coef0")?,
+            },
+            "precomputed" => Self::Precomputed,
+            _ => return None,
         })
     }
 }
@@ -66,6 +99,7 @@ impl Diagnostics {
             "constant_columns": self.constant_columns,
             "clamped_eigenvalues": self.clamped,
             "log_eigenvalues": self.log_eigenvalues,
+            "span": self.span.as_ref().map(LearnedSpan::to_json),
             "selection": self.selection.as_ref().map(Selection::to_json),
         })
     }
@@ -79,6 +113,12 @@ impl Diagnostics {
                 self.ridge
             )
         })
+    }
+}
+
+impl LearnedSpan {
+    fn to_json(&self) -> Value {
+        json!({"directions": self.directions, "randomized": self.randomized, "outside": self.outside})
     }
 }
 
@@ -116,11 +156,9 @@ impl Fit {
             feature_names,
             references,
             threshold,
-            calibration: None,
-            local: None,
             params,
             diagnostics: self.diagnostics.to_json(),
-            metric: self.metric,
+            ..Model::new(self.metric)
         })
     }
 }
@@ -170,15 +208,12 @@ impl Learned {
         params["method"] = json!(method.name());
         params["standardize"] = json!(standardize);
         Ok(Model {
-            calibration: None,
-            local: None,
-            log_eigenvalues: Vec::new(),
             feature_names,
             references,
             threshold,
             params,
             diagnostics: self.report.to_json(),
-            metric: self.metric,
+            ..Model::new(self.metric)
         })
     }
 }
@@ -186,4 +221,22 @@ impl Learned {
 /// The training rows as a model keeps them: transformed.
 fn kept(metric: &Metric, references: Option<(&Rows, &Labels)>) -> crate::Result<Option<(Rows, Labels)>> {
     references.map(|(rows, labels)| Ok((metric.transform(rows)?, labels.clone()))).transpose()
+}
+impl KernelFit {
+    /// The model file's content for this fit: the metric inside the span it was learned in.
+    pub fn into_model(self, gmml: &KernelGmml, feature_names: Vec<String>) -> Model {
+        let mut params = gmml.gmml.to_json();
+        params["t_used"] = json!(self.t);
+        params["kernel"] = gmml.kernel.to_json();
+        params["landmarks"] = json!(gmml.landmarks);
+        let (kernel, metric) = self.metric.into_parts();
+        Model {
+            kernel: Some(kernel),
+            log_eigenvalues: self.diagnostics.log_eigenvalues.clone(),
+            feature_names,
+            params,
+            diagnostics: self.diagnostics.to_json(),
+            ..Model::new(metric)
+        }
+    }
 }

@@ -193,7 +193,7 @@ pub enum Error {
     },
     /// Memory would not suffice.
     #[error(
-        "{what} needs {gigabytes:.1} GB for {d} columns, above the limit of {limit:.0} GB; reduce the number of columns first (for instance by PCA)"
+        "{what} needs {gigabytes:.1} GB for {d} columns, above the limit of {limit:.0} GB; learn inside the leading principal directions of the rows (principal), or reduce the number of columns first"
     )]
     Memory {
         /// What needs it.

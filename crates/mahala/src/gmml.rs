@@ -10,6 +10,7 @@
 //! and no linear algebra.
 
 use crate::all_pairs::check_labels;
+use crate::centred::Cells;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
@@ -24,6 +25,7 @@ use crate::select::{self, CrossValidation, Selection};
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::weights::Balance;
+use crate::wide::{LearnedSpan, Reduced};
 use faer::Mat;
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
@@ -52,6 +54,9 @@ pub struct Gmml {
     pub standardize: bool,
     /// Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
     pub rank: Option<usize>,
+    /// Learn inside this many leading principal directions of the rows, found by a randomised search: for
+    /// tables too large both ways. With more columns than rows all directions are followed without it.
+    pub principal: Option<usize>,
     /// Neighbours that vote when t is chosen.
     pub k: usize,
     /// Folds of the cross-validation that chooses t.
@@ -114,6 +119,8 @@ pub struct Diagnostics {
     pub clamped: usize,
     /// `log Λ`, descending: the eigenvalues of `SD`.
     pub log_eigenvalues: Vec<f64>,
+    /// The span the metric was learned in, unless that was all of the space.
+    pub span: Option<LearnedSpan>,
     /// How t was chosen, unless it was given.
     pub selection: Option<Selection>,
 }
@@ -127,6 +134,7 @@ impl Default for Gmml {
             pairs: PairRule::All,
             standardize: false,
             rank: None,
+            principal: None,
             k: 5,
             folds: 5,
             selection_rows: 20_000,
@@ -143,7 +151,8 @@ impl Gmml {
         Self { pairs: PairRule::Sampled, ..Self::default() }
     }
 
-    /// Learns from rows and labels.
+    /// Learns from rows and labels. With more columns than rows, inside the span of the rows, where the
+    /// formula is the same and nothing is as large as columns × columns.
     ///
     /// # Errors
     /// A parameter out of range, one class only, no class with two rows, no column that varies, columns
@@ -158,6 +167,9 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit`].
     pub fn fit_watched(&self, data: &Dataset, watch: &mut select::Watch<'_>) -> Result<Fit> {
+        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
+            return reduced.fit(self, None, watch);
+        }
         self.check(data.columns(), data.labels().class_count())?;
         let (solution, mean) = self.solve_labelled(data, 0)?;
         let selection = match self.t {
@@ -336,11 +348,12 @@ impl Gmml {
             return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
         }
         let kept = if self.pairs == PairRule::All { c } else { 2 };
-        let gigabytes = (kept + 8) as f64 * (d as f64).powi(2) * 8.0 / 1e9;
-        if gigabytes > self.memory_limit_gb {
-            return Err(Error::Memory { what: "the fit", gigabytes, d, limit: self.memory_limit_gb });
-        }
-        Ok(())
+        self.check_gigabytes("the fit", (kept + 8) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
+    }
+
+    pub(crate) fn check_gigabytes(&self, what: &'static str, gigabytes: f64, d: usize) -> Result<()> {
+        let limit = self.memory_limit_gb;
+        if gigabytes > limit { Err(Error::Memory { what, gigabytes, d, limit }) } else { Ok(()) }
     }
 }
 

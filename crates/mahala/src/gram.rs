@@ -17,6 +17,21 @@ pub(crate) const BLOCK: usize = 512;
 /// of two, so that columns do not share their place in the cache.
 const STRIDE: usize = BLOCK + 8;
 
+/// `target += blockᵀ·block`, lower triangle only.
+pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
+    matmul(
+        target,
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        block.transpose(),
+        BlockStructure::Rectangular,
+        block,
+        BlockStructure::Rectangular,
+        1.0,
+        par,
+    );
+}
+
 /// A block of rows, in 64-bit numbers.
 pub(crate) struct Block {
     /// Feature after feature, [`STRIDE`] apart; or row after row, if they are narrow.
@@ -39,17 +54,7 @@ impl Block {
             return narrow::add_gram(target, &self.cells[..self.used * narrow::width(self.columns)]);
         }
         let block = MatRef::from_column_major_slice_with_stride(&self.cells, self.used, self.columns, STRIDE);
-        matmul(
-            target,
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            block.transpose(),
-            BlockStructure::Rectangular,
-            block,
-            BlockStructure::Rectangular,
-            1.0,
-            par,
-        );
+        add_gram(target, block, par);
     }
 
     /// Fills the block with the given rows in the given units, minus their weighted mean, each times the

@@ -22,7 +22,7 @@
 //!
 //! | type | paper | what it is |
 //! |---|---|---|
-//! | [`Rows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
+//! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
 //! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
 //! | [`Moments`] | | per class count, mean, scatter: update, merge, subtract |
 //! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
@@ -30,6 +30,7 @@
 //! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |
 //! | [`Gmml`] | Algorithm 1 | parameters → [`Fit`]: metric and diagnostics |
 //! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 8, 12, 13, 17 | what is minimised |
+//! | [`KernelGmml`] | | the same in the feature space of a kernel |
 //! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
@@ -63,6 +64,7 @@ mod all_pairs;
 mod auto;
 mod auto_folds;
 mod calibrate;
+mod centred;
 mod dataset;
 mod describe;
 mod error;
@@ -71,6 +73,8 @@ mod geodesic;
 mod gmml;
 mod graded;
 mod gram;
+mod kernel;
+mod kernel_gmml;
 mod kmeans;
 mod knn;
 mod knn_candidates;
@@ -94,12 +98,16 @@ mod regularize;
 mod scatter;
 mod select;
 mod solution;
+mod span;
+mod sparse;
 mod spd;
 mod standardize;
 mod subspace;
+mod tensor;
 mod units;
 mod verify;
 mod weights;
+mod wide;
 
 pub use auto::{Auto, AutoFit, Trial};
 pub use calibrate::{Calibration, HeldOut};
@@ -111,6 +119,8 @@ pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };
 pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+pub use kernel::{Kernel, KernelMap};
+pub use kernel_gmml::{KernelFit, KernelGmml, KernelMetric};
 pub use knn::{Knn, Neighbors};
 pub use local::{LocalGmml, LocalMaps, LocalMetrics, Locality, SHARES, Share};
 pub use metric::Metric;
@@ -125,11 +135,15 @@ pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use scatter::{PairCount, Scatter};
 pub use select::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
 pub use solution::Solution;
+pub use sparse::SparseRows;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use subspace::{Components, Subspace};
-pub use verify::{area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels};
+pub use verify::{
+    area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
+};
 pub use weights::Balance;
+pub use wide::LearnedSpan;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -1,9 +1,11 @@
 //! The learned metric `d_A`, as the linear map `L` with `A = LᵀL`.
 
+use crate::centred::weighted_sum_of_columns;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::linalg::{check_finite, eigen, weighted_gram};
 use crate::memory::Spare;
+use crate::sparse::SparseRows;
 use crate::spd::Spd;
 use crate::standardize::ColumnStatistics;
 use faer::linalg::matmul::matmul;
@@ -19,6 +21,15 @@ use rayon::prelude::*;
 ///
 /// The rows of `L` are ordered: the first `r` of them make the best metric of rank `r`.
 ///
+/// A metric may weigh what lies outside the span of the rows of `L` (which then are orthogonal) by one number
+/// `w`, as those learned on more columns than rows with λ > 0 do:
+/// ```text
+/// A = LᵀL + w·(I − P),     P the projection on the span,     ‖P·v‖² = Σ_i (L_i·v)² / ‖L_i‖²
+/// ```
+/// Distances and `A` include it. [`Metric::transform`] cannot in few coordinates: it gives the part inside,
+/// to which the part outside adds, for a given row, the same towards all rows the metric was learned on. So
+/// neighbours among those are exact.
+///
 /// ```
 /// use mahala::{Metric, Spd};
 /// let metric = Metric::from_matrix(&Spd::diagonal(&[4.0, 1.0])?)?;
@@ -31,10 +42,21 @@ pub struct Metric {
     components: Mat<f64>,
     mean: Vec<f64>,
     scale: Option<Vec<f64>>,
+    outside: Option<Outside>,
 }
 
-/// Rows transformed at a time: fixed, so that the bits do not depend on the number of threads.
+/// How what lies outside the span of the components is weighed.
+#[derive(Debug, Clone, PartialEq)]
+struct Outside {
+    weight: f64,
+    /// `‖L_i‖²`
+    squared_lengths: Vec<f64>,
+}
+
+/// Rows transformed at a time, and columns of them copied at a time: fixed, so that the bits do not depend on
+/// the number of threads.
 const BLOCK: usize = 512;
+const COLUMNS: usize = 8_192;
 
 impl Metric {
     /// A metric from its parts: `components` is `L`, `r × d`.
@@ -57,7 +79,7 @@ impl Metric {
         if let Some(&bad) = scale.iter().flatten().find(|&&s| s <= 0.0) {
             return Err(Error::Parameter { name: "scale", value: bad.to_string(), allowed: "above 0" });
         }
-        Ok(Self { components, mean, scale })
+        Ok(Self { components, mean, scale, outside: None })
     }
 
     /// The Euclidean metric.
@@ -66,7 +88,7 @@ impl Metric {
     /// If `d` is 0.
     pub fn euclidean(d: usize) -> Self {
         assert!(d > 0, "a metric needs at least one column");
-        Self { components: Mat::identity(d, d), mean: vec![0.0; d], scale: None }
+        Self { components: Mat::identity(d, d), mean: vec![0.0; d], scale: None, outside: None }
     }
 
     /// The metric of a given matrix `A`.
@@ -102,7 +124,27 @@ impl Metric {
     /// # Errors
     /// A mean of another length, or not finite.
     pub fn centred_at(self, mean: Vec<f64>) -> Result<Self> {
-        Self::new(self.components, mean, self.scale)
+        let outside = self.outside;
+        Ok(Self { outside, ..Self::new(self.components, mean, self.scale)? })
+    }
+
+    /// The same metric with a weight for what lies outside the span of the components, whose rows must be
+    /// orthogonal to each other.
+    ///
+    /// # Errors
+    /// A weight that is not finite or negative.
+    pub fn with_weight_outside(self, weight: f64) -> Result<Self> {
+        if !(weight.is_finite() && weight >= 0.0) {
+            let allowed = "finite and at least 0";
+            return Err(Error::Parameter { name: "weight outside", value: weight.to_string(), allowed });
+        }
+        let squared_lengths = (0..self.rank()).map(|i| self.components.row(i).squared_norm_l2()).collect();
+        Ok(Self { outside: Some(Outside { weight, squared_lengths }), ..self })
+    }
+
+    /// The weight of what lies outside the span of the components; nothing if they are all there is.
+    pub fn weight_outside(&self) -> Option<f64> {
+        self.outside.as_ref().map(|outside| outside.weight)
     }
 
     /// The metric for rows as they were before column `j` was divided by `scale[j]`.
@@ -145,24 +187,42 @@ impl Metric {
 
     /// `L` for rows as the user has them (scales included): `z = map·x` up to a shift.
     pub fn map(&self) -> Mat<f64> {
-        let scale = |j: usize| self.scale.as_ref().map_or(1.0, |scale| scale[j]);
-        Mat::from_fn(self.rank(), self.columns(), |i, j| self.components[(i, j)] / scale(j))
+        Mat::from_fn(self.rank(), self.columns(), |i, j| self.components[(i, j)] / self.scale_of(j))
     }
 
     /// `A = LᵀL` for rows as the user has them (scales included).
     ///
     /// # Errors
-    /// An entry outside the range of 64-bit numbers.
+    /// An entry outside the range of 64-bit numbers, or more columns than a matrix of 16 GB has.
     pub fn matrix(&self) -> Result<Mat<f64>> {
+        let (gigabytes, limit) = (8e-9 * (self.columns() as f64).powi(2), 16.0);
+        if gigabytes > limit {
+            return Err(Error::Memory { what: "the matrix A", gigabytes, d: self.columns(), limit });
+        }
         let map = self.map();
-        let a = weighted_gram(map.transpose(), &vec![1.0; self.rank()]);
+        let mut a = weighted_gram(map.transpose(), &self.inner_weights());
+        if let Some(weight) = self.weight_outside() {
+            for j in 0..self.columns() {
+                a[(j, j)] += weight / self.scale_of(j).powi(2);
+            }
+        }
         if (0..a.ncols()).any(|j| a.col(j).iter().any(|x| !x.is_finite())) {
             return Err(Error::OutOfRange { what: "the matrix A" });
         }
         Ok(a)
     }
 
-    /// The leading `r` coordinates: a metric of lower rank.
+    /// The diagonal of `A`: what a unit of each column counts. Never forms `A`.
+    pub fn diagonal(&self) -> Vec<f64> {
+        let weights = self.inner_weights();
+        let of_column = |j: usize| {
+            let inside: f64 = self.components.col(j).iter().zip(&weights).map(|(l, w)| w * l * l).sum();
+            (inside + self.weight_outside().unwrap_or(0.0)).max(0.0) / self.scale_of(j).powi(2)
+        };
+        (0..self.columns()).map(of_column).collect()
+    }
+
+    /// The leading `r` coordinates: a metric of lower rank, with no weight outside them.
     ///
     /// # Errors
     /// `r` is 0 or above the rank.
@@ -172,7 +232,7 @@ impl Metric {
             return Err(Error::Parameter { name: "rank", value: r.to_string(), allowed });
         }
         let components = self.components.as_ref().subrows(0, r).to_owned();
-        Ok(Self { components, mean: self.mean.clone(), scale: self.scale.clone() })
+        Ok(Self { components, mean: self.mean.clone(), scale: self.scale.clone(), outside: None })
     }
 
     /// `d_A(x, y)`, the squared distance.
@@ -189,11 +249,12 @@ impl Metric {
                 });
             }
         }
-        let difference: Vec<f64> =
-            (0..x.len()).map(|j| (x[j] - y[j]) / self.scale.as_ref().map_or(1.0, |scale| scale[j])).collect();
+        let difference: Vec<f64> = (0..x.len()).map(|j| (x[j] - y[j]) / self.scale_of(j)).collect();
         let coordinate =
             |i: usize| self.components.row(i).iter().zip(&difference).map(|(l, x)| l * x).sum::<f64>();
-        let squared: f64 = (0..self.rank()).map(|i| coordinate(i).powi(2)).sum();
+        let z: Vec<f64> = (0..self.rank()).map(coordinate).collect();
+        let inside: f64 = z.iter().map(|z| z.powi(2)).sum();
+        let squared = inside + self.squared_outside(&z, &difference);
         if squared.is_finite() { Ok(squared) } else { Err(Error::OutOfRange { what: "the distance" }) }
     }
 
@@ -205,18 +266,57 @@ impl Metric {
         self.squared_distance(x, y).map(f64::sqrt)
     }
 
+    /// What lies outside the components adds this to a squared distance: `w·(‖v‖² − ‖P·v‖²)` for a
+    /// difference `v` of rows (scaled) and its coordinates `z`.
+    pub(crate) fn squared_outside(&self, z: &[f64], difference: &[f64]) -> f64 {
+        let Some(Outside { weight, squared_lengths }) = &self.outside else { return 0.0 };
+        let all: f64 = difference.iter().map(|x| x * x).sum();
+        let lengths = z.iter().zip(squared_lengths).filter(|(_, length)| **length > 0.0);
+        let inside: f64 = lengths.map(|(z, length)| z * z / length).sum();
+        weight * (all - inside).max(0.0)
+    }
+
+    /// The weight of each coordinate in `A` beside `w·I`: `1 − w/‖L_i‖²`.
+    fn inner_weights(&self) -> Vec<f64> {
+        let Some(Outside { weight, squared_lengths }) = &self.outside else { return vec![1.0; self.rank()] };
+        squared_lengths.iter().map(|&length| if length > 0.0 { 1.0 - weight / length } else { 1.0 }).collect()
+    }
+
+    pub(crate) fn scale_of(&self, j: usize) -> f64 {
+        self.scale.as_ref().map_or(1.0, |scale| scale[j])
+    }
+
+    /// Sparse rows in coordinates where the metric is Euclidean, as [`Metric::transform`].
+    ///
+    /// # Errors
+    /// As [`Metric::transform`].
+    pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
+        self.check_columns(rows.columns())?;
+        let factors = self.scale.as_ref().map(|scale| scale.iter().map(|s| 1.0 / s).collect::<Vec<_>>());
+        let scaled = factors.as_ref().map(|factors| rows.scaled(factors));
+        let mean: Vec<f64> = (0..self.columns()).map(|j| self.mean[j] / self.scale_of(j)).collect();
+        // z = L·x − L·mean: what is 0 stays out of the product.
+        let shift = weighted_sum_of_columns(self.components(), &mean);
+        let rows = scaled.as_ref().unwrap_or(rows);
+        let mut z = rows.times(0..rows.len(), self.components());
+        z.chunks_exact_mut(self.rank()).for_each(|z| z.iter_mut().zip(&shift).for_each(|(z, s)| *z -= s));
+        Rows::new(z, self.rank()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+    }
+
+    fn check_columns(&self, seen: usize) -> Result<()> {
+        let expected = self.columns();
+        if seen == expected {
+            return Ok(());
+        }
+        Err(Error::Length { what: "columns of the rows", seen, expected })
+    }
+
     /// Rows in coordinates where the metric is Euclidean: `z = L·((x − mean) / scale)`.
     ///
     /// # Errors
     /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        if rows.columns() != self.columns() {
-            return Err(Error::Length {
-                what: "columns of the rows",
-                seen: rows.columns(),
-                expected: self.columns(),
-            });
-        }
+        self.check_columns(rows.columns())?;
         let values = project(rows, &self.mean, self.scale.as_deref(), self.components.transpose());
         Rows::new(values, self.rank()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
     }
@@ -234,16 +334,31 @@ pub(crate) fn standardized(rows: &[f64], mean: &[f64], scale: Option<&[f64]>) ->
     values
 }
 
-/// `((X − mean) / scale) · P`, row-major, by blocks of rows.
+/// `((X − mean) / scale) · P`, row-major, by blocks of rows and, where rows are long, of columns.
 pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
     let (d, r) = (p.nrows(), p.ncols());
     let mut out = vec![0.0; rows.len() * r];
     out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
-        let centred = standardized(rows, mean, scale);
-        let n = centred.len() / d;
-        let from = MatRef::from_row_major_slice(&centred, n, d);
-        let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
-        matmul(to, Accum::Replace, from, p, 1.0, Par::Seq);
+        let n = rows.len() / d;
+        let mut centred = vec![0.0; n * d.min(COLUMNS)];
+        for first in (0..d).step_by(COLUMNS) {
+            let columns = first..(first + COLUMNS).min(d);
+            let width = columns.len();
+            let centred = &mut centred[..n * width];
+            for (to, row) in centred.chunks_exact_mut(width).zip(rows.chunks_exact(d)) {
+                to.iter_mut()
+                    .zip(&row[columns.clone()])
+                    .zip(&mean[columns.clone()])
+                    .for_each(|((to, x), m)| *to = x - m);
+                if let Some(scale) = scale {
+                    to.iter_mut().zip(&scale[columns.clone()]).for_each(|(x, s)| *x /= s);
+                }
+            }
+            let from = MatRef::from_row_major_slice(centred, n, width);
+            let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
+            let accum = if first == 0 { Accum::Replace } else { Accum::Add };
+            matmul(to, accum, from, p.subrows(first, width), 1.0, Par::Seq);
+        }
     });
     out
 }
@@ -264,6 +379,7 @@ mod tests {
         let x: Vec<f64> = (0..3).map(|j| rows.row(0)[j] - rows.row(1)[j]).collect();
         let quadratic: f64 =
             (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| x[i] * a[(i, j)] * x[j]).sum();
+        assert!(metric.diagonal().iter().enumerate().all(|(j, x)| (x - a[(j, j)]).abs() < 1e-15));
         assert!((by_transform - direct).abs() < 1e-12);
         assert!((quadratic - direct).abs() < 1e-12);
     }

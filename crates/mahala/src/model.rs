@@ -10,17 +10,24 @@
 //! | `reference_classes` | [n] u32, optional | their classes |
 //! | `local_maps` | [g, k, k] f64, optional | from the metric's coordinates to those of each group's own |
 //! | `reference_groups` | [n] u32, optional | the group of each of `references` |
+//! | `landmarks` | [d, m] f64, optional | d rows of m columns a kernel is taken with: x is then d kernel values |
+//! | `kernel_scale` | [m] f64, optional | what columns are divided by before the kernel |
 //!
 //! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
-//! threshold, calibration if there is one, params, diagnostics, and the sha256 of all the rest. Keys are sorted: the same model gives
-//! the same bytes.
+//! threshold, params, diagnostics, and the sha256 of all the rest; where there is one, the calibration, the
+//! kernel, and `weight_outside` (see [`Metric`]): files with one of the last two have version 2, all others 1.
+//! Keys are sorted: the same model gives the same bytes.
 
 use crate::calibrate::Calibration;
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelMap};
+use crate::kernel_gmml::transform_by_kernel;
 use crate::knn::{Knn, Neighbors};
 use crate::local::LocalMaps;
 use crate::metric::Metric;
+use crate::sparse::SparseRows;
+use crate::tensor::{Content, Tensor};
 use faer::Mat;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
@@ -32,8 +39,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: &str = "mahala-metric";
-const MAJOR: u64 = 1;
-const VERSION: &str = "1.0";
+const MAJOR: u64 = 2;
+/// What any release reads, and what takes a kernel or a weight outside the components to read.
+const PLAIN: &str = "1.0";
+const VERSION: &str = "2.0";
 const MAX_HEADER: u64 = 64 << 20;
 /// Tells apart the unfinished files of one process.
 static WRITES: AtomicU64 = AtomicU64::new(0);
@@ -41,8 +50,10 @@ static WRITES: AtomicU64 = AtomicU64::new(0);
 /// A metric with all that is needed to apply it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// The metric.
+    /// The metric; on kernel values, if there is a kernel.
     pub metric: Metric,
+    /// The kernel the metric was learned with.
+    pub kernel: Option<KernelMap>,
     /// `log Λ`, descending; empty if there is none.
     pub log_eigenvalues: Vec<f64>,
     /// The columns' names; empty if they have none.
@@ -61,32 +72,12 @@ pub struct Model {
     pub diagnostics: Value,
 }
 
-struct Tensor {
-    dtype: Dtype,
-    shape: Vec<usize>,
-    bytes: Vec<u8>,
-}
-
-impl Tensor {
-    fn of_codes(codes: &[u32]) -> Self {
-        let bytes = codes.iter().flat_map(|code| code.to_le_bytes()).collect();
-        Self { dtype: Dtype::U32, shape: vec![codes.len()], bytes }
-    }
-
-    /// The codes, if there are `n` of them.
-    fn codes(&self, name: &str, n: usize) -> Result<Vec<u32>> {
-        if self.dtype != Dtype::U32 || self.shape != [n] {
-            return Err(invalid(&format!("the tensor '{name}' does not fit 'references'")));
-        }
-        Ok(self.bytes.as_chunks::<4>().0.iter().map(|c| u32::from_le_bytes(*c)).collect())
-    }
-}
-
 impl Model {
     /// A bare metric.
     pub fn new(metric: Metric) -> Self {
         Self {
             metric,
+            kernel: None,
             log_eigenvalues: Vec::new(),
             feature_names: Vec::new(),
             references: None,
@@ -121,6 +112,17 @@ impl Model {
     /// # Ok::<(), mahala::Error>(())
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let written = self.write_to(&mut bytes);
+        debug_assert!(written.is_ok(), "memory takes what is written to it");
+        bytes
+    }
+
+    /// Writes the bytes of a model file, without a second copy of the metric.
+    ///
+    /// # Errors
+    /// Whatever the writer fails with.
+    pub fn write_to(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
         let tensors = self.tensors();
         let mut metadata = self.metadata();
         metadata.insert("sha256".into(), checksum(&metadata, &tensors));
@@ -128,7 +130,7 @@ impl Model {
         header.insert("__metadata__".into(), json!(metadata));
         let mut offset = 0;
         for (name, tensor) in &tensors {
-            let end = offset + tensor.bytes.len();
+            let end = offset + tensor.content.len();
             let dtype = if tensor.dtype == Dtype::U32 { "U32" } else { "F64" };
             header.insert(
                 name.clone(),
@@ -138,10 +140,39 @@ impl Model {
         }
         let mut header = Value::Object(header).to_string().into_bytes();
         header.resize(header.len().next_multiple_of(8), b' ');
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.append(&mut header);
-        tensors.values().for_each(|tensor| bytes.extend_from_slice(&tensor.bytes));
-        bytes
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        tensors
+            .values()
+            .try_for_each(|tensor| tensor.content.for_each_chunk(&mut |bytes| out.write_all(bytes)))
+    }
+
+    /// Rows in coordinates where the metric is Euclidean, by way of the kernel if there is one.
+    ///
+    /// # Errors
+    /// As [`Metric::transform`].
+    pub fn transform(&self, rows: &Rows) -> Result<Rows> {
+        match &self.kernel {
+            None => self.metric.transform(rows),
+            Some(kernel) => transform_by_kernel(kernel, &self.metric, rows),
+        }
+    }
+
+    /// The same for sparse rows.
+    ///
+    /// # Errors
+    /// As [`Model::transform`].
+    pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
+        match &self.kernel {
+            None => self.metric.transform_sparse(rows),
+            Some(_) => self.transform(&rows.to_rows()?),
+        }
+    }
+
+    /// The number of columns of the rows it takes.
+    pub fn columns(&self) -> usize {
+        let landmarks = self.kernel.as_ref().and_then(KernelMap::landmarks);
+        landmarks.map_or(self.metric.columns(), Rows::columns)
     }
 
     /// Reads and checks the bytes of a model file.
@@ -156,11 +187,11 @@ impl Model {
         let metadata: BTreeMap<String, String> =
             header.metadata().clone().unwrap_or_default().into_iter().collect();
         check_format(&metadata)?;
-        let tensors: BTreeMap<String, Tensor> = file
+        let tensors: BTreeMap<String, Tensor<'_>> = file
             .iter()
             .map(|(name, view)| {
-                let (dtype, shape, bytes) = (view.dtype(), view.shape().to_vec(), view.data().to_vec());
-                (name.to_owned(), Tensor { dtype, shape, bytes })
+                let content = Content::Bytes(view.data());
+                (name.to_owned(), Tensor { dtype: view.dtype(), shape: view.shape().to_vec(), content })
             })
             .collect();
         if metadata.get("sha256") != Some(&checksum(&metadata, &tensors)) {
@@ -207,67 +238,83 @@ impl Model {
         })
     }
 
-    fn tensors(&self) -> BTreeMap<String, Tensor> {
+    fn tensors(&self) -> BTreeMap<String, Tensor<'_>> {
         let (k, d) = (self.metric.rank(), self.metric.columns());
-        let l = self.metric.components();
-        let mut tensors = BTreeMap::new();
-        let mut add = |name: &str, shape: Vec<usize>, values: &mut dyn Iterator<Item = f64>| {
-            let bytes = values.flat_map(f64::to_le_bytes).collect();
-            tensors.insert(name.to_owned(), Tensor { dtype: Dtype::F64, shape, bytes });
-        };
-        add("components", vec![k, d], &mut (0..k).flat_map(|i| (0..d).map(move |j| l[(i, j)])));
-        add("mean", vec![d], &mut self.metric.mean().iter().copied());
-        add("log_eigenvalues", vec![self.log_eigenvalues.len()], &mut self.log_eigenvalues.iter().copied());
+        let matrix = |rows: &Rows| vec![rows.len(), rows.columns()];
+        let mut tensors = vec![
+            ("components", vec![k, d], Content::Matrix(self.metric.components())),
+            ("mean", vec![d], Content::Floats(self.metric.mean())),
+            ("log_eigenvalues", vec![self.log_eigenvalues.len()], Content::Floats(&self.log_eigenvalues)),
+        ];
         if let Some(scale) = self.metric.scale() {
-            add("scale", vec![d], &mut scale.iter().copied());
+            tensors.push(("scale", vec![d], Content::Floats(scale)));
+        }
+        if let Some(landmarks) = self.kernel.as_ref().and_then(KernelMap::landmarks) {
+            tensors.push(("landmarks", matrix(landmarks), Content::Floats(landmarks.values())));
+        }
+        if let Some(scale) = self.kernel.as_ref().and_then(KernelMap::scale) {
+            tensors.push(("kernel_scale", vec![scale.len()], Content::Floats(scale)));
         }
         if let Some((rows, labels)) = &self.references {
-            add("references", vec![rows.len(), k], &mut rows.values().iter().copied());
-            tensors.insert("reference_classes".into(), Tensor::of_codes(labels.codes()));
+            tensors.push(("references", vec![rows.len(), k], Content::Floats(rows.values())));
+            tensors.push(("reference_classes", vec![rows.len()], Content::Codes(labels.codes())));
         }
         if let Some(local) = &self.local {
-            let cells = local.maps().iter().flat_map(|map| (0..k * k).map(move |at| map[(at / k, at % k)]));
-            let bytes = cells.flat_map(f64::to_le_bytes).collect();
-            let tensor = Tensor { dtype: Dtype::F64, shape: vec![local.maps().len(), k, k], bytes };
-            tensors.insert("local_maps".into(), tensor);
-            tensors.insert("reference_groups".into(), Tensor::of_codes(local.groups()));
+            let (maps, groups) = (local.maps(), local.groups());
+            tensors.push(("local_maps", vec![maps.len(), k, k], Content::Matrices(maps)));
+            tensors.push(("reference_groups", vec![groups.len()], Content::Codes(groups)));
         }
         tensors
+            .into_iter()
+            .map(|(name, shape, content)| (name.to_owned(), Tensor::new(shape, content)))
+            .collect()
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {
         let classes = self.references.as_ref().map_or(&[][..], |(_, labels)| labels.names());
+        let outside = self.metric.weight_outside();
+        let version = if self.kernel.is_some() || outside.is_some() { VERSION } else { PLAIN };
+        let optional = [
+            ("calibration", self.calibration.as_ref().map(|c| c.to_json().to_string())),
+            ("kernel", self.kernel.as_ref().map(|map| map.kernel().to_json().to_string())),
+            ("weight_outside", outside.map(|weight| json!(weight).to_string())),
+        ];
         let entries = [
             ("format", FORMAT.to_owned()),
-            ("format_version", VERSION.to_owned()),
-            ("n_features", self.metric.columns().to_string()),
+            ("format_version", version.to_owned()),
+            ("n_features", self.columns().to_string()),
             ("feature_names", json!(self.feature_names).to_string()),
             ("classes", json!(classes).to_string()),
             ("threshold", json!(self.threshold).to_string()),
             ("params", self.params.to_string()),
             ("diagnostics", self.diagnostics.to_string()),
         ];
-        let calibration = self.calibration.as_ref().map(|c| ("calibration", c.to_json().to_string()));
-        entries.into_iter().chain(calibration).map(|(key, value)| (key.to_owned(), value)).collect()
+        let optional = optional.into_iter().filter_map(|(key, value)| Some((key, value?)));
+        entries.into_iter().chain(optional).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn assemble(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tensor>) -> Result<Self> {
+    fn assemble(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tensor<'_>>) -> Result<Self> {
         let components =
             tensors.get("components").ok_or_else(|| invalid("the tensor 'components' is missing"))?;
         let [k, d] = components.shape[..] else { return Err(invalid("'components' is not a matrix")) };
-        let l = floats(tensors, "components", &[k, d])?.unwrap_or_default();
+        let l = components.matrix("components", k, d)?;
         let mean = floats(tensors, "mean", &[d])?.ok_or_else(|| invalid("the tensor 'mean' is missing"))?;
         let scale = floats(tensors, "scale", &[d])?;
-        let metric = Metric::new(Mat::from_fn(k, d, |i, j| l[i * d + j]), mean, scale)
-            .map_err(|error| invalid(&error.to_string()))?;
+        let mut metric = Metric::new(l, mean, scale).map_err(|error| invalid(&error.to_string()))?;
+        if metadata.contains_key("weight_outside") {
+            let weight = parse(metadata, "weight_outside")?;
+            metric = metric.with_weight_outside(weight).map_err(|error| invalid(&error.to_string()))?;
+        }
+        let kernel = kernel(metadata, tensors, d)?;
+        let columns = kernel.as_ref().and_then(KernelMap::landmarks).map_or(d, Rows::columns);
         let log_eigenvalues = match tensors.get("log_eigenvalues").map(|tensor| &tensor.shape[..]) {
             None | Some([0]) => Vec::new(),
             Some(&[n]) if n <= d => floats(tensors, "log_eigenvalues", &[n])?.unwrap_or_default(),
             Some(_) => return Err(invalid("the tensor 'log_eigenvalues' does not fit 'components'")),
         };
         let feature_names: Vec<String> = parse(metadata, "feature_names")?;
-        if !feature_names.is_empty() && feature_names.len() != d {
-            return Err(invalid(&format!("{} feature names for {d} columns", feature_names.len())));
+        if !feature_names.is_empty() && feature_names.len() != columns {
+            return Err(invalid(&format!("{} feature names for {columns} columns", feature_names.len())));
         }
         let threshold: Option<f64> = parse(metadata, "threshold")?;
         let calibration = match metadata.get("calibration") {
@@ -279,6 +326,7 @@ impl Model {
         let (params, diagnostics) = (parse(metadata, "params")?, parse(metadata, "diagnostics")?);
         Ok(Self {
             metric,
+            kernel,
             log_eigenvalues,
             feature_names,
             references,
@@ -310,7 +358,7 @@ fn check_format(metadata: &BTreeMap<String, String>) -> Result<()> {
     }
     let version = metadata.get("format_version").map_or("", String::as_str);
     match version.split('.').next().and_then(|major| major.parse::<u64>().ok()) {
-        Some(MAJOR) => Ok(()),
+        Some(1..=MAJOR) => Ok(()),
         Some(newer) if newer > MAJOR => Err(invalid(&format!(
             "its format version is {version}; this release reads up to {VERSION}: please update"
         ))),
@@ -318,22 +366,37 @@ fn check_format(metadata: &BTreeMap<String, String>) -> Result<()> {
     }
 }
 
-fn floats(tensors: &BTreeMap<String, Tensor>, name: &str, shape: &[usize]) -> Result<Option<Vec<f64>>> {
-    let Some(tensor) = tensors.get(name) else { return Ok(None) };
-    if tensor.dtype != Dtype::F64 || tensor.shape != shape {
-        let seen = format!("{:?} {:?}", tensor.dtype, tensor.shape);
-        return Err(invalid(&format!("the tensor '{name}' is {seen}; F64 {shape:?} was expected")));
+fn floats(tensors: &BTreeMap<String, Tensor<'_>>, name: &str, shape: &[usize]) -> Result<Option<Vec<f64>>> {
+    tensors.get(name).map(|tensor| tensor.floats(name, shape)).transpose()
+}
+
+/// The kernel of a metric on `m` kernel values.
+fn kernel(
+    metadata: &BTreeMap<String, String>,
+    tensors: &BTreeMap<String, Tensor<'_>>,
+    m: usize,
+) -> Result<Option<KernelMap>> {
+    if !metadata.contains_key("kernel") {
+        return Ok(None);
     }
-    let values: Vec<f64> = tensor.bytes.as_chunks::<8>().0.iter().map(|c| f64::from_le_bytes(*c)).collect();
-    match values.iter().position(|v| !v.is_finite()) {
-        Some(at) => Err(invalid(&format!("the tensor '{name}' holds {} at place {at}", values[at]))),
-        None => Ok(Some(values)),
-    }
+    let kernel = Kernel::from_json(&parse(metadata, "kernel")?)
+        .ok_or_else(|| invalid("the entry 'kernel' names no kernel"))?;
+    let landmarks = match tensors.get("landmarks").map(|tensor| &tensor.shape[..]) {
+        None => None,
+        Some(&[n, columns]) if n == m => {
+            let values = floats(tensors, "landmarks", &[n, columns])?.unwrap_or_default();
+            Some(Rows::new(values, columns).map_err(|error| invalid(&error.to_string()))?)
+        }
+        Some(_) => return Err(invalid("the tensor 'landmarks' does not fit 'components'")),
+    };
+    let columns = landmarks.as_ref().map_or(0, Rows::columns);
+    let scale = floats(tensors, "kernel_scale", &[columns])?;
+    KernelMap::new(kernel, landmarks, scale).map(Some).map_err(|error| invalid(&error.to_string()))
 }
 
 fn references(
     names: Vec<String>,
-    tensors: &BTreeMap<String, Tensor>,
+    tensors: &BTreeMap<String, Tensor<'_>>,
     k: usize,
 ) -> Result<Option<(Rows, Labels)>> {
     let (rows, codes) = match (tensors.get("references"), tensors.get("reference_classes")) {
@@ -349,7 +412,7 @@ fn references(
 }
 
 /// The local metrics of `n` references, in `k` coordinates.
-fn local(tensors: &BTreeMap<String, Tensor>, k: usize, n: usize) -> Result<Option<LocalMaps>> {
+fn local(tensors: &BTreeMap<String, Tensor<'_>>, k: usize, n: usize) -> Result<Option<LocalMaps>> {
     let (maps, groups) = match (tensors.get("local_maps"), tensors.get("reference_groups")) {
         (Some(maps), Some(groups)) => (maps, groups),
         (None, None) => return Ok(None),
@@ -368,14 +431,18 @@ fn parse<T: serde::de::DeserializeOwned>(metadata: &BTreeMap<String, String>, ke
 }
 
 /// The sha256, in hexadecimal, of all metadata but itself and of all tensors, in the order of their names.
-fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tensor>) -> String {
+fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tensor<'_>>) -> String {
     let mut hash = Sha256::new();
     for (key, value) in metadata.iter().filter(|(key, _)| *key != "sha256") {
         hash.update(format!("{key}\0{value}\0"));
     }
     for (name, tensor) in tensors {
         hash.update(format!("{name}\0{:?}\0{:?}\0", tensor.dtype, tensor.shape));
-        hash.update(&tensor.bytes);
+        let hashed = tensor.content.for_each_chunk(&mut |bytes| {
+            hash.update(bytes);
+            Ok(())
+        });
+        debug_assert!(hashed.is_ok(), "nothing is written");
     }
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -383,7 +450,7 @@ fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tens
     })
 }
 
-fn invalid(reason: &str) -> Error {
+pub(crate) fn invalid(reason: &str) -> Error {
     Error::Bytes { what: "model file", reason: reason.to_owned() }
 }
 

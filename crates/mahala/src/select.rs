@@ -4,6 +4,7 @@
 //! the geodesic is factorised once; a value of t then only re-weights coordinates.
 
 use crate::all_pairs::check_labels;
+use crate::centred::Cells;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
@@ -16,6 +17,7 @@ use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
 use crate::weights::{Balance, chosen, error_weights};
+use crate::wide::Reduced;
 
 /// Told how far a search is (done, total); false ends it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
@@ -149,6 +151,9 @@ impl CrossValidation {
     /// As [`CrossValidation::new`], with weights of rows: in the sums, and in the error.
     pub(crate) fn weighted(gmml: &Gmml, data: &Dataset, weights: Option<&[f64]>) -> Result<Self> {
         check_labels(data.labels())?;
+        if let Some(reduced) = Reduced::of(gmml, Cells::Dense(data.rows()), data.labels())? {
+            return Self::weighted(&reduced.gmml, &reduced.data, weights);
+        }
         let some = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));

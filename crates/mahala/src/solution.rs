@@ -53,6 +53,7 @@ impl Solution {
             constant_columns: missing_from(&active, columns),
             clamped: geodesic.clamped(),
             log_eigenvalues: log_lambda.clone(),
+            span: None,
             selection: None,
         };
         Self { w, scale: None, diagnostics, log_lambda, dissimilar: keep_d.then_some((active, d)) }

@@ -19,10 +19,17 @@ pub fn squared_pair_distances(
 ) -> Result<Vec<f64>> {
     pairs.check(first.len(), second.len())?;
     let transformed_first = metric.transform(first)?;
-    let second = metric.transform(second)?;
+    let z_second = metric.transform(second)?;
     let squared = |pair: &Pair| {
-        let ends = transformed_first.row(pair.first).iter().zip(second.row(pair.second));
-        ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        let ends = transformed_first.row(pair.first).iter().zip(z_second.row(pair.second));
+        let z: Vec<f64> = ends.map(|(a, b)| a - b).collect();
+        let inside: f64 = z.iter().map(|z| z * z).sum();
+        if metric.weight_outside().is_none() {
+            return inside;
+        }
+        let cells = first.row(pair.first).iter().zip(second.row(pair.second)).enumerate();
+        let v: Vec<f64> = cells.map(|(j, (x, y))| (x - y) / metric.scale_of(j)).collect();
+        inside + metric.squared_outside(&z, &v)
     };
     let distances: Vec<f64> = pairs.as_slice().iter().map(squared).collect();
     if distances.iter().all(|x| x.is_finite()) {
@@ -90,8 +97,21 @@ pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
 pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Result<f64> {
     let pairs = random_pairs(data.labels(), 20_000, &mut Random::new(seed, u64::MAX))?;
     let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    Ok(best_threshold(&distances, &pairs))
+    Ok(best_threshold(&squared.into_iter().map(f64::sqrt).collect::<Vec<_>>(), &pairs))
+}
+
+/// The same for rows in coordinates where the metric is Euclidean.
+///
+/// # Errors
+/// As [`threshold_for_labels`].
+pub fn threshold_in_coordinates(z: &Rows, labels: &Labels, seed: u64) -> Result<f64> {
+    let pairs = random_pairs(labels, 20_000, &mut Random::new(seed, u64::MAX))?;
+    pairs.check(z.len(), z.len())?;
+    let distance = |pair: &Pair| {
+        let ends = z.row(pair.first).iter().zip(z.row(pair.second));
+        ends.map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+    };
+    Ok(best_threshold(&pairs.as_slice().iter().map(distance).collect::<Vec<_>>(), &pairs))
 }
 
 /// Pairs of labelled rows at random, but for rows drawn with themselves.

@@ -12,6 +12,7 @@
 //! much, and would make up most of `D`, although nobody confuses them.
 
 use crate::all_pairs::{check, count_pairs};
+use crate::centred::Cells;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
@@ -19,6 +20,7 @@ use crate::gram::{BLOCK, Block};
 use crate::moments::{ClassMoments, Moments};
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{CrossValidation, Watch};
+use crate::wide::Reduced;
 use faer::Mat;
 
 /// What counts the same when classes differ in size.
@@ -103,6 +105,9 @@ impl Gmml {
             return Err(Error::Empty { what: "the list of rows with a weight above 0" });
         }
         let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
+        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
+            return reduced.fit(self, Some(&weights), watch);
+        }
         let moments = Moments::weighted(&data, Some(&weights))?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,

@@ -4,7 +4,7 @@
 mod common;
 
 use common::blobs;
-use mahala::{Error, Gmml, Labels, Mat, Metric, Model, Rows, TChoice};
+use mahala::{Error, Gmml, Kernel, KernelGmml, Labels, Mat, Metric, Model, Rows, TChoice};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -187,8 +187,8 @@ fn other_versions_are_told_apart() {
     };
     assert!(Model::from_bytes(&with_version("1.9")).is_ok());
     assert_eq!(
-        refusal(&with_version("2.0")),
-        "not a valid model file: its format version is 2.0; this release reads up to 1.0: please update"
+        refusal(&with_version("3.0")),
+        "not a valid model file: its format version is 3.0; this release reads up to 2.0: please update"
     );
     assert_eq!(refusal(&with_version("x")), "not a valid model file: its format version is 'x'");
     assert_eq!(refusal(&with_version("0.3")), "not a valid model file: its format version is '0.3'");
@@ -319,4 +319,52 @@ fn metrics_that_cannot_be_are_refused() {
     assert!(Metric::new(components(1.0), vec![0.0; 3], None).is_err());
     assert!(Metric::new(components(1.0), vec![0.0; 2], Some(vec![1.0, -1.0])).is_err());
     assert!(Metric::new(Mat::zeros(0, 2), vec![0.0; 2], None).is_err());
+}
+
+fn kernel_model() -> Model {
+    let data = blobs(20, 3, 2, 1);
+    let gmml = Gmml { t: TChoice::Fixed(0.3), standardize: true, ..Gmml::default() };
+    let kernel = KernelGmml { gmml, kernel: Kernel::Rbf { gamma: 0.1 }, landmarks: Some(12) };
+    kernel.fit(&data).unwrap().into_model(&kernel, vec!["a".into(), "b".into(), "c".into()])
+}
+
+#[test]
+fn a_kernel_model_comes_back_and_older_releases_are_told() {
+    let (data, model) = (blobs(5, 3, 2, 9), kernel_model());
+    let bytes = model.to_bytes();
+    let again = Model::from_bytes(&bytes).unwrap();
+    assert_eq!(again, model);
+    assert_eq!(again.columns(), 3);
+    assert_eq!(again.transform(data.rows()).unwrap(), model.transform(data.rows()).unwrap());
+    assert_eq!(Parts::of(&bytes).header["__metadata__"]["format_version"], "2.0");
+    assert_eq!(Parts::of(&self::model().to_bytes()).header["__metadata__"]["format_version"], "1.0");
+}
+
+#[test]
+fn a_weight_outside_comes_back() {
+    let metric =
+        Metric::new(Mat::identity(1, 3), vec![0.0; 3], None).unwrap().with_weight_outside(0.25).unwrap();
+    let again = Model::from_bytes(&Model::new(metric.clone()).to_bytes()).unwrap().metric;
+    assert_eq!(again, metric);
+    assert_eq!(again.squared_distance(&[0.0; 3], &[1.0, 2.0, 0.0]).unwrap(), 1.0 + 0.25 * 4.0);
+}
+
+#[test]
+fn a_kernel_that_cannot_be_is_refused_even_with_a_right_checksum() {
+    let forged = |key: &str, value: &str| {
+        let mut parts = Parts::of(&kernel_model().to_bytes());
+        parts.header["__metadata__"][key] = json!(value);
+        refusal(&parts.signed())
+    };
+    let refused = |text: String, reason: &str| assert!(text.contains(reason), "{text}");
+    refused(forged("kernel", "{\"kernel\":\"sigmoid\"}"), "names no kernel");
+    refused(forged("kernel", "{\"kernel\":\"rbf\"}"), "names no kernel");
+    refused(forged("kernel", "{\"kernel\":\"rbf\",\"gamma\":-1.0}"), "gamma is -1");
+    refused(forged("kernel", "{\"kernel\":\"precomputed\"}"), "rows a kernel is taken with");
+    refused(forged("kernel", "[]"), "names no kernel");
+    refused(forged("weight_outside", "-1"), "weight outside is -1");
+    refused(forged("feature_names", "[\"a\"]"), "1 feature names for 3 columns");
+    let mut parts = Parts::of(&kernel_model().to_bytes());
+    parts.header["landmarks"]["shape"] = json!([9, 4]);
+    refused(refusal(&parts.signed()), "does not fit 'components'");
 }

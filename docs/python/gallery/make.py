@@ -8,8 +8,8 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
-from mahala import GMML, GMMLPairs, geometric_mean
-from sklearn.datasets import load_digits, load_wine
+from mahala import GMML, GMMLPairs, KernelGMML, geometric_mean
+from sklearn.datasets import load_digits, load_wine, make_circles
 from sklearn.metrics import roc_curve
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
@@ -33,6 +33,7 @@ def main():
         ("geodesic", geodesic),
         ("pairs", pairs),
         ("embeddings", embeddings),
+        ("kernel", kernel),
     ]:
         figure = draw()
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
@@ -140,6 +141,24 @@ def embeddings():
         xlabel="labelled rows", ylabel="right among 10 neighbours (%)", ylim=(0, None),
         title="Synthetic embeddings: what a few labels buy",
     )  # fmt: skip
+    return figure
+
+
+def kernel():
+    """Two rings: as they are, and held-out points in two coordinates of linear and of kernel GMML."""
+    X, y = make_circles(400, noise=0.12, factor=0.4, random_state=0)
+    learn, show = np.arange(400) < 200, np.arange(400) >= 200
+    planes = [("the rings", lambda: X[show])]
+    for title, method in [("GMML", GMML()), ("KernelGMML, rbf", KernelGMML(n_components=2))]:
+        planes.append((title, lambda method=method: method.fit(X[learn], y[learn]).transform(X[show])[:, :2]))
+    figure, row = plt.subplots(1, 3, figsize=(9.6, 3.3))
+    for axes, (title, plane) in zip(row, planes):
+        Z = plane()
+        for c, (color, name) in enumerate([(BLUE, "outer ring"), (ORANGE, "inner ring")]):
+            axes.scatter(*Z[y[show] == c].T, s=14, color=color, alpha=0.8, linewidths=0, label=name)
+        axes.set(title=title, xticks=[], yticks=[])
+    row[0].legend(loc="upper left", handletextpad=0.1, borderpad=0, fontsize=9)
+    figure.tight_layout()
     return figure
 
 

@@ -41,8 +41,8 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         delimiter: None,
         format: None,
     };
-    let table = input.read(&csv, Some(&"label".parse()?))?;
-    let data = dataset(&table)?;
+    let mut table = input.read(&csv, Some(&"label".parse()?))?;
+    let data = dataset(&mut table)?;
     let gmml = Gmml::default();
     print(&format!(
         "Wine: {} rows, {} columns, {} cultivars.\nError of 5 nearest neighbours on held-out rows, over {}:\n\n{}\n",

@@ -125,8 +125,9 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         bail!("--pairs must be all or sampled here: held-out rows need labels");
     }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
-    let (table, groups) = args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
-    let data = Families { rows: dataset(&table)?, groups };
+    let (mut table, groups) =
+        args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
+    let data = Families { rows: dataset(&mut table)?, groups };
     let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
     let methods = configure(&args.methods, &args.method, &gmml)?;
     let (runs, protocol) = draw_runs(args, &data.rows, &table.row_numbers)?;

@@ -60,6 +60,7 @@ pub(crate) enum What {
 pub(crate) fn run(args: &Export) -> Result<()> {
     let model = load_model(&args.model)?;
     let form = form_of(args)?;
+    check_exportable(args, form, &model)?;
     let bytes = match form {
         Form::Onnx => onnx_model(&model.metric, if args.f32 { Precision::F32 } else { Precision::F64 })?,
         Form::Npy => {
@@ -74,6 +75,19 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     output.commit()?;
     if args.output != Path::new("-") {
         say(&format!("wrote {}", args.output.display()));
+    }
+    Ok(())
+}
+
+/// Refuses what is no matrix, and matrices beyond the memory.
+fn check_exportable(args: &Export, form: Form, model: &Model) -> Result<()> {
+    if model.kernel.is_some() {
+        bail!("{}: a metric with a kernel is not a matrix to export", args.model.display());
+    }
+    let d = model.metric.columns();
+    let gigabytes = 8e-9 * (d as f64).powi(2);
+    if gigabytes > 8.0 && (form == Form::Json || args.what == What::Matrix) {
+        bail!("the matrix of {d} columns has {gigabytes:.0} GB\nhint: --what components --form npy");
     }
     Ok(())
 }
@@ -118,7 +132,7 @@ fn to_json(model: &Model) -> Result<Value> {
     Ok(json!({
         "n_features": metric.columns(), "rank": metric.rank(), "feature_names": model.feature_names,
         "components": nested(&metric.components().to_owned()), "mean": metric.mean(), "scale": metric.scale(),
-        "matrix": nested(&metric.matrix()?), "log_eigenvalues": model.log_eigenvalues,
+        "weight_outside": metric.weight_outside(), "matrix": nested(&metric.matrix()?), "log_eigenvalues": model.log_eigenvalues,
         "threshold": model.threshold, "params": model.params, "diagnostics": model.diagnostics,
     }))
 }

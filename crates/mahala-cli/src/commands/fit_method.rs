@@ -1,9 +1,8 @@
 //! `mahala fit --method`: any method but GMML.
 
-use crate::args::{PriorArg, dataset, explain};
-use crate::commands::fit::{
-    Fit, Given, PairsArg, given_pairs, is_stdout, keeps_rows, labelled_rows, rows_not_kept,
-};
+use crate::args::{dataset, explain};
+use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
+use crate::commands::fit_gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::print;
 use crate::input::Table;
 use crate::methods::{Configured, Method, configure};
@@ -13,31 +12,32 @@ use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use mahala::learners::{Learned, Report, Step, Training};
 use mahala::{
-    Gmml, Labels, Model, Pair, Pairs, Rows, TChoice, best_threshold, squared_pair_distances,
-    threshold_for_labels,
+    Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
 };
 use serde_json::{Value, json};
-use std::io::Write as _;
 
 /// Learns, writes, reports.
 pub(super) fn fit_method(
     args: &Fit,
     gmml: &Gmml,
-    data: &Table,
+    data: &mut Table,
     groups: Option<&Labels>,
     mut output: AtomicFile,
 ) -> Result<()> {
-    check_options(args)?;
-    let method = configure(&[args.method], &args.steering, gmml)?.pop().context("no method")?;
+    let method = args.method_for(data);
+    check_options(args, method)?;
+    let method = configure(&[method], &args.steering, gmml)?.pop().context("no method")?;
     let (model, report) = match &args.pairs {
-        PairsArg::File(path) => from_pairs(args, &method, data, given_pairs(args, data, path)?)?,
-        _ if args.second.is_some() => bail!("--second goes with --pairs FILE"),
+        PairsArg::File(path) => {
+            let given = given_pairs(args, data, path)?;
+            from_pairs(args, &method, data, given)?
+        }
         _ => from_labels(args, &method, data, groups)?,
     };
-    output.write_all(&model.to_bytes())?;
+    model.write_to(&mut output)?;
     output.commit()?;
     if !report.outcome.is_final() {
-        say(&format!("warning: {}: {}", args.method.name(), report.outcome));
+        say(&format!("warning: {}: {}", method.method.name(), report.outcome));
     }
     if args.json {
         let summary = json!({
@@ -47,21 +47,16 @@ pub(super) fn fit_method(
         });
         return print(&format!("{summary:#}\n"));
     }
-    tell(args, data, &model, &report);
+    tell(args, method.method, data, &model, &report);
     Ok(())
 }
 
 fn from_labels(
     args: &Fit,
     method: &Configured,
-    table: &Table,
+    table: &mut Table,
     groups: Option<&Labels>,
 ) -> Result<(Model, Report)> {
-    if args.label.is_none() && table.labels.is_none() {
-        bail!(
-            "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
-        );
-    }
     let data = dataset(table)?;
     let training = match groups {
         Some(groups) => Training::Grouped(&data, groups),
@@ -80,13 +75,15 @@ fn from_labels(
 }
 
 fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
-    let (rows, pairs) = one_table(given, args.second.is_some())?;
+    let first = given.first.len();
+    let (rows, pairs) = one_table(given)?;
     let learned = learn(method, &Training::Paired(&rows, &pairs), table)?;
     let squared = squared_pair_distances(&learned.metric, &rows, &rows, &pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let threshold = best_threshold(&distances, &pairs);
-    let data = labelled_rows(args, table)?;
-    let references = data.as_ref().map(|data| (data.rows(), data.labels()));
+    let labels = labels_to_keep(args, table)?;
+    let kept = rows.subset(&(0..first).collect::<Vec<_>>());
+    let references = labels.as_ref().map(|labels| (&kept, labels));
     let report = learned.report.clone();
     let standardize = method.gmml.standardize;
     let mut model = learned.into_model(
@@ -118,11 +115,8 @@ fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<
 }
 
 /// Two tables as one, the second below the first.
-fn one_table(given: Given, two: bool) -> Result<(Rows, Pairs)> {
-    let Given { first, second, pairs } = given;
-    if !two {
-        return Ok((first, pairs));
-    }
+fn one_table(given: Given) -> Result<(Rows, Pairs)> {
+    let Given { first, second: Some(second), pairs } = given else { return Ok((given.first, given.pairs)) };
     let (n, columns) = (first.len(), first.columns());
     let moved = |pair: &Pair| Pair { second: n + pair.second, ..*pair };
     let rows = Rows::new([first.values(), second.values()].concat(), columns)?;
@@ -131,18 +125,14 @@ fn one_table(given: Given, two: bool) -> Result<(Rows, Pairs)> {
 }
 
 /// Options of GMML, and pairs for a method that needs labels.
-fn check_options(args: &Fit) -> Result<()> {
-    let (learn, name) = (&args.learn, args.method.name());
-    let given = [
-        ("--t", learn.t != TChoice::CrossValidated),
-        ("--lambda", learn.lambda.is_some()),
-        ("--shrinkage", learn.shrinkage.is_some()),
-        ("--prior", !matches!(learn.prior, PriorArg::Identity)),
-    ];
-    if let Some((option, _)) = given.iter().find(|(_, given)| *given && args.method != Method::Gmml) {
+fn check_options(args: &Fit, method: Method) -> Result<()> {
+    let name = method.name();
+    let shared = ["--pairs", "--rank", "--standardize"];
+    let own = args.own_options().into_iter().find(|(option, given)| *given && !shared.contains(option));
+    if let Some((option, _)) = own.filter(|_| method != Method::Gmml) {
         bail!("{option} has no effect on {name}\nhint: its own parameters are set with --set KEY=VALUE");
     }
-    if matches!(args.pairs, PairsArg::File(_)) && !args.method.learns_from_pairs() {
+    if args.has_pairs() && !method.learns_from_pairs() {
         bail!(
             "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN"
         );
@@ -150,10 +140,10 @@ fn check_options(args: &Fit) -> Result<()> {
     Ok(())
 }
 
-fn tell(args: &Fit, data: &Table, model: &Model, report: &Report) {
+fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report) {
     let (rows, columns) =
         (table::count(data.n as u64, "row"), table::count(data.names.len() as u64, "column"));
-    say(&format!("learned by {} from {rows} x {columns}", args.method.name()));
+    say(&format!("learned by {} from {rows} x {columns}", method.name()));
     if report.iterations > 0 {
         let objective =
             report.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));

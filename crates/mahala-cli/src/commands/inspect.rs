@@ -4,7 +4,7 @@ use crate::commands::{load_model, print};
 use crate::table;
 use anyhow::Result;
 use clap::Args;
-use mahala::{Calibration, Model};
+use mahala::{Calibration, Kernel, KernelMap, Model};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -28,21 +28,32 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
     let rows = model.references.as_ref().map(|(rows, _)| rows.len());
     if args.json {
         let json = json!({
-            "file": args.model.display().to_string(), "d": model.metric.columns(), "rank": model.metric.rank(),
+            "file": args.model.display().to_string(), "d": model.columns(), "rank": model.metric.rank(),
             "feature_names": model.feature_names, "classes": classes, "kept_rows": rows,
-            "standardized": model.metric.scale().is_some(), "threshold": model.threshold,
             "calibration": model.calibration.as_ref().map(Calibration::to_json),
             "local_metrics": model.local.as_ref().map(|local| local.maps().len()),
+            "kernel": model.kernel.as_ref().map(|map| map.kernel().to_json()),
+            "weight_outside": model.metric.weight_outside(),
+            "standardized": is_standardized(&model), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
         return print(&format!("{json:#}\n"));
     }
-    print(&to_text(args, &model, classes.as_deref(), rows)?)
+    print(&to_text(args, &model, classes.as_deref(), rows))
 }
 
-fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> Result<String> {
+fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> String {
     let mut lines = vec![("file", args.model.display().to_string()), ("maps", maps(model))];
     lines.extend(if model.diagnostics["outcome"].is_string() { iterated(model) } else { closed_form(model) });
+    if let Some(kernel) = &model.kernel {
+        lines.insert(2, ("kernel", kernel_of(kernel)));
+    }
+    if let Some(directions) = model.diagnostics["span"]["directions"].as_u64() {
+        let outside = model.diagnostics["span"]["outside"].as_f64().unwrap_or(0.0);
+        let weight = model.metric.weight_outside().map_or("0".into(), table::rounded);
+        let share = format!("{:.2} % of the rows outside, weight there {weight}", 100.0 * outside);
+        lines.push(("learned in", format!("{}, {share}", table::count(directions, "direction"))));
+    }
     if let Some(reason) = model.diagnostics["ridge_reason"].as_str() {
         lines.push(("ridge", reason.to_owned()));
     }
@@ -68,8 +79,27 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     let mut text = String::new();
     lines.iter().for_each(|(key, value)| text.push_str(&format!("{key:>15}  {value}\n")));
     text.push_str(&spectrum(model));
-    text.push_str(&weights(model)?);
-    Ok(text)
+    if model.kernel.is_none() {
+        text.push_str(&weights(model));
+    }
+    text
+}
+
+fn is_standardized(model: &Model) -> bool {
+    model.metric.scale().is_some() || model.kernel.as_ref().is_some_and(|map| map.scale().is_some())
+}
+
+fn kernel_of(map: &KernelMap) -> String {
+    let name = match map.kernel() {
+        Kernel::Linear => "linear".to_owned(),
+        Kernel::Rbf { gamma } => format!("rbf, gamma {gamma}"),
+        Kernel::Polynomial { degree, gamma, coef0 } => {
+            format!("polynomial, degree {degree}, gamma {gamma}, coef0 {coef0}")
+        }
+        Kernel::Precomputed => "precomputed".to_owned(),
+    };
+    let with = map.landmarks().map(|rows| format!(", with {}", table::count(rows.len() as u64, "row")));
+    name + &with.unwrap_or_default()
 }
 
 /// What there is to say of GMML.
@@ -112,7 +142,7 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
 }
 
 fn standardised(model: &Model) -> (&'static str, String) {
-    let yes = model.params["standardize"].as_bool().unwrap_or(model.metric.scale().is_some());
+    let yes = model.params["standardize"].as_bool().unwrap_or(is_standardized(model));
     ("standardised", if yes { "yes" } else { "no" }.into())
 }
 
@@ -127,7 +157,7 @@ fn probabilities(calibration: &Calibration) -> String {
 
 fn maps(model: &Model) -> String {
     let count = |number: usize, noun| table::count(number as u64, noun);
-    format!("{} to {}", count(model.metric.columns(), "column"), count(model.metric.rank(), "coordinate"))
+    format!("{} to {}", count(model.columns(), "column"), count(model.metric.rank(), "coordinate"))
 }
 
 fn pairs(model: &Model) -> String {
@@ -165,22 +195,22 @@ fn spectrum(model: &Model) -> String {
 }
 
 /// The columns a unit of which counts most.
-fn weights(model: &Model) -> Result<String> {
-    let a = model.metric.matrix()?;
-    let mut order: Vec<usize> = (0..a.nrows()).collect();
-    order.sort_by(|&i, &j| a[(j, j)].total_cmp(&a[(i, i)]));
-    let most = order.first().map_or(1.0, |&j| a[(j, j)].max(f64::MIN_POSITIVE));
+fn weights(model: &Model) -> String {
+    let a = model.metric.diagonal();
+    let mut order: Vec<usize> = (0..a.len()).collect();
+    order.sort_by(|&i, &j| a[j].total_cmp(&a[i]));
+    let most = order.first().map_or(1.0, |&j| a[j].max(f64::MIN_POSITIVE));
     let mut text = String::from("\nweight of one unit of each column (diagonal of A, relative):\n");
     for &j in order.iter().take(10) {
         let name = shortened(model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1)));
-        let share = a[(j, j)] / most;
+        let share = a[j] / most;
         let bar = "▇".repeat((30.0 * share.sqrt()).round() as usize);
         text.push_str(&format!("{name:>30}  {share:9.2e}  {bar}\n"));
     }
     if order.len() > 10 {
         text.push_str(&format!("{:>30}\n", format!("and {} more", order.len() - 10)));
     }
-    Ok(text)
+    text
 }
 
 /// At most as wide as its column; long names often differ at the end.

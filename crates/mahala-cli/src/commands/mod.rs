@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod export;
 pub(crate) mod fit;
+mod fit_gmml;
 mod fit_method;
 pub(crate) mod inspect;
 pub(crate) mod neighbors;

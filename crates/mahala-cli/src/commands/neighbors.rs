@@ -1,6 +1,6 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
-use crate::args::{InputArgs, at_least, rows};
+use crate::args::{InputArgs, at_least, transformed};
 use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
 use crate::table;
@@ -41,15 +41,15 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let model = load_model(&args.model)?;
     let among = args.among.as_ref().unwrap_or(&args.data);
     let mut output = create_output(&args.output, &[&args.model, &args.data, among])?;
-    let among = args.input.read_for(&model, among, args.label.as_ref())?;
-    let z = model.metric.transform(&rows(&among)?)?;
+    let mut among = args.input.read_for(&model, among, args.label.as_ref())?;
+    let z = transformed(&model, &mut among)?;
     let found = match &args.among {
         Some(_) if args.k > among.n => {
             bail!("-k is {}, but {} has only {}", args.k, among.source, table::count(among.n as u64, "row"))
         }
         Some(_) => {
-            let table = args.input.read_for(&model, &args.data, None)?;
-            list(&z, &model.metric.transform(&rows(&table)?)?, args.k, &table.row_numbers)?
+            let mut table = args.input.read_for(&model, &args.data, None)?;
+            list(&z, &transformed(&model, &mut table)?, args.k, &table.row_numbers)?
         }
         None => list_others(&z, args.k, &among.row_numbers)?,
     };

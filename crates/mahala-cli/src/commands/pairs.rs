@@ -6,7 +6,7 @@ use crate::pairs_file::{PairsFile, read_pairs};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use mahala::{Model, area_under_curve, squared_pair_distances};
+use mahala::{Metric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -57,8 +57,8 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
     let second = args.second.as_deref().unwrap_or(&args.data);
     let mut output = create_output(&args.output, &[&args.model, &args.data, second, &args.pairs])?;
-    let first = args.input.read_for(&model, &args.data, None)?;
-    let second = match &args.second {
+    let mut first = args.input.read_for(&model, &args.data, None)?;
+    let mut second = match &args.second {
         Some(path) => args.input.read_for(&model, path, None)?,
         None => first.clone(),
     };
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let threshold = args.threshold.or(model.threshold).context(
         "the model has no threshold\nhint: --threshold DISTANCE, or fit again with pairs or labels",
     )?;
-    let squared = squared_pair_distances(&model.metric, &rows(&first)?, &rows(&second)?, &file.pairs)?;
+    let squared = squared_distances(&model, &rows(&mut first)?, &rows(&mut second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let probabilities = probabilities(args, &model, &distances)?;
     // A graded pair has two entries; its first says all there is to write.
@@ -125,4 +125,13 @@ fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
     let all: f64 = pairs.iter().map(|pair| pair.weight).sum();
     let accuracy = if all > 0.0 { right / all } else { 0.0 };
     Summary { accuracy, auc: area_under_curve(distances, &file.pairs) }
+}
+
+fn squared_distances(model: &Model, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
+    if model.kernel.is_none() {
+        return Ok(squared_pair_distances(&model.metric, first, second, pairs)?);
+    }
+    let (first, second) = (model.transform(first)?, model.transform(second)?);
+    let plain = Metric::euclidean(model.metric.rank());
+    Ok(squared_pair_distances(&plain, &first, &second, pairs)?)
 }

@@ -1,6 +1,6 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
-use crate::args::{InputArgs, at_least, dataset, rows};
+use crate::args::{InputArgs, at_least, labels, transformed};
 use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
 use crate::{say, table};
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     if args.k > voters.len() {
         bail!("-k is {}, but only {} can vote", args.k, table::count(voters.len() as u64, "row"));
     }
-    let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
-    let z = model.metric.transform(&rows(&table)?)?;
+    let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
+    let z = transformed(&model, &mut table)?;
     let found = match (&args.train, &model.local) {
         (Some(_), Some(_)) => {
             bail!(
@@ -88,8 +88,9 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
 fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
     match (&args.train, &model.references) {
         (Some(path), _) => {
-            let data = dataset(&args.input.read_for(model, path, args.train_label.as_ref())?)?;
-            Ok((model.metric.transform(data.rows())?, data.labels().clone()))
+            let mut table = args.input.read_for(model, path, args.train_label.as_ref())?;
+            let labels = labels(&table)?;
+            Ok((transformed(model, &mut table)?, labels))
         }
         (None, Some(references)) => Ok(references.clone()),
         (None, None) => bail!(

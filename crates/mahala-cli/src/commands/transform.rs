@@ -1,6 +1,6 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
-use crate::args::{InputArgs, rows};
+use crate::args::{InputArgs, transformed};
 use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
 use crate::npy_file::npy_header;
@@ -37,8 +37,8 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
     check_form(&args.output)?;
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
-    let table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
-    let z = model.metric.transform(&rows(&table)?)?;
+    let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
+    let z = transformed(&model, &mut table)?;
     if is_npy(&args.output) {
         write_npy(&mut output, &z)?;
     } else {

@@ -55,8 +55,8 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
         bail!("--pairs must be all or sampled here: the curve needs labels");
     }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
-    let table = args.input.read(&args.data, args.label.as_ref())?;
-    let data = dataset(&table)?;
+    let mut table = args.input.read(&args.data, args.label.as_ref())?;
+    let data = dataset(&mut table)?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let curve = curve(&gmml, &data, args.steps).map_err(|error| explain(error, &table.names))?;
     if let (Some(svg), Some(path)) = (svg, &args.svg) {

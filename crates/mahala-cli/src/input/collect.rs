@@ -120,6 +120,7 @@ impl Collector {
             n: self.row_numbers.len(),
             names: self.names,
             rows: self.rows,
+            sparse: None,
             labels: self.label_name.map(|_| self.labels),
             row_numbers: self.row_numbers,
             notes: self.notes,

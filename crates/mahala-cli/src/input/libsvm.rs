@@ -1,4 +1,6 @@
 //! Sparse text: `label index:value index:value …`, indices from 1, ascending; absent values are 0.
+//!
+//! Rows that are sparse and wide stay sparse where the command can use them so; others become dense.
 
 use super::cell::{Cell, is_missing, parse_cell};
 use super::collect::Collector;
@@ -9,8 +11,9 @@ use super::scalar::Scalar;
 use super::source::Source;
 use super::text::plain_text;
 use super::{ReadOptions, Table};
+use mahala::SparseRows;
 
-/// Reads a sparse file into a dense table; the label is what stands before the first pair.
+/// Reads a sparse file; the label is what stands before the first pair.
 pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, InputError> {
     let (name, reader) = plain_text(source)?;
     // No line holds its own end, so that every record is one cell: the line.
@@ -33,10 +36,13 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
     }
     let given = options.features.as_ref().map_or(0, Vec::len);
     let width = given.max(sparse.largest as usize);
-    check_memory(&name, sparse.rows.len(), width)?;
     let options = ReadOptions { label: None, ..options.clone() };
     let mut plan = plan(&name, &Columns::numbered(width), &options)?;
     plan.label_name = sparse.labelled.then(|| "label".to_owned());
+    if options.sparse && sparse.is_worth_keeping(width) {
+        return sparse.keep(&name, width, plan);
+    }
+    check_memory(&name, sparse.rows.len(), width)?;
     sparse.densify(&name, width, &plan, &options)
 }
 
@@ -44,6 +50,9 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
 const LARGEST_INDEX: u32 = 1 << 24;
 /// The largest dense table that is made of a sparse file, in bytes.
 const LARGEST_TABLE: u128 = 8 << 30;
+
+/// Below this many bytes a table with more rows than columns is simply made dense.
+const LARGEST_SURELY_DENSE: u128 = 1 << 30;
 
 #[derive(Default)]
 struct Sparse {
@@ -103,6 +112,48 @@ impl Sparse {
         let end = self.pairs.len();
         self.rows.push(Row { line, label, end });
         Ok(())
+    }
+
+    /// Whether the rows should stay sparse: few cells, many columns, and none missing.
+    fn is_worth_keeping(&self, width: usize) -> bool {
+        let n = self.rows.len();
+        let wide = width > n || n as u128 * width as u128 * 8 > LARGEST_SURELY_DENSE;
+        let few = 4 * self.pairs.len() as u128 <= n as u128 * width as u128;
+        let whole = self.pairs.iter().all(|pair| !pair.1.is_nan());
+        let labels = !self.labelled || self.rows.iter().all(|row| row.label.is_some());
+        wide && few && whole && labels
+    }
+
+    fn keep(self, source: &str, width: usize, plan: Plan) -> Result<Table, InputError> {
+        // Where each column of the file goes; most often where it is.
+        let mut place = vec![None; width];
+        plan.features.iter().enumerate().for_each(|(to, &from)| place[from] = Some(to as u32));
+        let (mut starts, mut indices, mut values) = (vec![0], Vec::new(), Vec::new());
+        let mut start = 0;
+        for row in &self.rows {
+            let pairs = self.pairs[start..row.end].iter().filter(|pair| pair.1 != 0.0);
+            let mut cells: Vec<(u32, f64)> =
+                pairs.filter_map(|&(index, value)| Some((place[index as usize - 1]?, value))).collect();
+            cells.sort_unstable_by_key(|cell| cell.0);
+            cells.into_iter().for_each(|(index, value)| {
+                indices.push(index);
+                values.push(value);
+            });
+            starts.push(values.len());
+            start = row.end;
+        }
+        let rows = SparseRows::new(starts, indices, values, plan.names.len())
+            .map_err(|error| InputError::new(source, error.to_string()))?;
+        Ok(Table {
+            source: source.to_owned(),
+            n: self.rows.len(),
+            names: plan.names,
+            rows: Vec::new(),
+            sparse: Some(rows),
+            row_numbers: (1..=self.rows.len() as u64).collect(),
+            labels: self.labelled.then(|| self.rows.into_iter().filter_map(|row| row.label).collect()),
+            notes: Vec::new(),
+        })
     }
 
     fn densify(

@@ -24,6 +24,7 @@ mod text;
 #[cfg(test)]
 mod tests;
 
+use mahala::SparseRows;
 use std::path::Path;
 
 pub(crate) use columns::ColumnRef;
@@ -88,6 +89,8 @@ pub(crate) struct ReadOptions {
     pub missing: Missing,
     /// The format, if it is not to be found from the name and the first bytes.
     pub format: Option<Format>,
+    /// Whether rows that are sparse and wide may stay sparse.
+    pub sparse: bool,
 }
 
 /// A table of finite numbers.
@@ -97,8 +100,10 @@ pub(crate) struct Table {
     pub source: String,
     /// The names of the features.
     pub names: Vec<String>,
-    /// The features of all rows, row after row.
+    /// The features of all rows, row after row; empty if they are sparse.
     pub rows: Vec<f64>,
+    /// The rows, if they are sparse.
+    pub sparse: Option<SparseRows>,
     /// The number of rows.
     pub n: usize,
     /// The label of each row.
@@ -172,7 +177,7 @@ impl Table {
     /// Notes columns that only count the rows: identifiers, which say nothing about likeness.
     fn note_row_counters(&mut self) {
         const FEWEST: usize = 5;
-        if self.n < FEWEST {
+        if self.n < FEWEST || self.sparse.is_some() {
             return;
         }
         let d = self.names.len();

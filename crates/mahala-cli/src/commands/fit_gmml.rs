@@ -1,0 +1,309 @@
+//! `mahala fit` by the closed form: from labels, from sets of labels, from pairs.
+
+use crate::args::{dataset, explain, labels, rows};
+use crate::beyond::{LocalBy, describe_local};
+use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
+use crate::commands::print;
+use crate::input::Table;
+use crate::output::AtomicFile;
+use crate::pairs_file::{read_pairs, select_aligned};
+use crate::progress::Progress;
+use crate::{say, table};
+use anyhow::{Result, bail};
+use mahala::{
+    Criterion, Dataset, Diagnostics, Gmml, HeldOut, Labels, LearnedSpan, LocalGmml, Model, Pairs, Rows,
+    Selection, SparseRows, Watch, best_threshold, squared_pair_distances, threshold_for_labels,
+    threshold_in_coordinates,
+};
+use serde_json::json;
+use std::path::Path;
+
+/// Training rows, as they are kept while learning.
+enum Cells {
+    Dense(Dataset),
+    Sparse(SparseRows),
+}
+
+/// A model, and what the report tells beside it.
+struct Learned {
+    model: Model,
+    t: f64,
+    diagnostics: Diagnostics,
+}
+
+/// Learns, writes, reports.
+pub(super) fn fit_gmml(
+    args: &Fit,
+    gmml: &Gmml,
+    data: &mut Table,
+    weights: Option<&[f64]>,
+    mut output: AtomicFile,
+) -> Result<()> {
+    let learned = match (&args.pairs, &args.beyond.multilabel, args.beyond.local) {
+        (PairsArg::File(_), ..) if args.kernel.kernel.is_some() => {
+            bail!("--kernel goes with labels, not with pairs")
+        }
+        (PairsArg::File(path), ..) => fit_pairs(args, gmml, data, path)?,
+        (_, Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
+        (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
+        (_, None, None) => fit_labels(args, gmml, data, weights)?,
+    };
+    let model = &learned.model;
+    model.write_to(&mut output)?;
+    output.commit()?;
+    if args.json {
+        let summary = json!({
+            "model": args.output.display().to_string(), "n": data.n, "d": data.names.len(),
+            "rank": model.metric.rank(), "t": learned.t, "threshold": model.threshold,
+            "params": model.params, "diagnostics": model.diagnostics,
+        });
+        return print(&format!("{summary:#}\n"));
+    }
+    report(args, &learned, data);
+    Ok(())
+}
+
+fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table, weights: Option<&[f64]>) -> Result<Learned> {
+    let labels = labels(table)?;
+    let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
+    let watch = &mut |done, total| {
+        progress.at(done, total);
+        true
+    };
+    if args.kernel.kernel.is_some() && (weights.is_some() || args.beyond.calibrate.is_some()) {
+        let option = if weights.is_some() { "--weights" } else { "--calibrate" };
+        bail!("--kernel and {option} cannot be combined");
+    }
+    let (mut learned, z) = match args.kernel.kernel {
+        Some(_) => fit_kernel(args, gmml, table, &labels, watch)?,
+        None => fit_linear(args, gmml, table, &labels, weights, watch)?,
+    };
+    progress.finish();
+    if learned.model.threshold.is_none() {
+        learned.model.threshold = Some(threshold_in_coordinates(&z, &labels, gmml.seed)?);
+    }
+    if keeps_rows(args, z.len(), z.columns()) {
+        learned.model.references = Some((z, labels));
+    }
+    Ok(learned)
+}
+
+/// The model, and the rows in its coordinates.
+fn fit_linear(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &mut Table,
+    labels: &Labels,
+    weights: Option<&[f64]>,
+    watch: &mut Watch<'_>,
+) -> Result<(Learned, Rows)> {
+    let cells = match table.sparse.take() {
+        Some(rows) => Cells::Sparse(rows),
+        None => Cells::Dense(Dataset::new(rows(table)?, labels.clone())?),
+    };
+    let fit = match (&cells, weights) {
+        (Cells::Sparse(rows), _) => gmml.fit_sparse_watched(rows, labels, watch),
+        (Cells::Dense(data), Some(weights)) => gmml.fit_weighted(data, weights, watch),
+        (Cells::Dense(data), None) => gmml.fit_watched(data, watch),
+    };
+    let fit = fit.map_err(|error| explain(error, &table.names))?;
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let mut model = fit.into_model(gmml, table.names.clone(), None, None)?;
+    let z = match &cells {
+        Cells::Sparse(rows) => model.transform_sparse(rows)?,
+        Cells::Dense(data) => model.transform(data.rows())?,
+    };
+    if let (Some(method), Cells::Dense(data)) = (args.beyond.calibrate, &cells) {
+        let held = gmml.held_out_rows(data, t)?;
+        model.calibration = Some(method.fit(&held)?);
+        model.threshold = Some(best_threshold(&held.distances, &held.pairs));
+    }
+    Ok((Learned { model, t, diagnostics }, z))
+}
+
+/// The same with a kernel.
+fn fit_kernel(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &mut Table,
+    labels: &Labels,
+    watch: &mut Watch<'_>,
+) -> Result<(Learned, Rows)> {
+    let data = Dataset::new(rows(table)?, labels.clone())?;
+    let kernel = args.kernel.kernel_gmml(gmml, data.rows())?;
+    let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let model = fit.into_model(&kernel, table.names.clone());
+    let z = model.transform(data.rows())?;
+    Ok((Learned { model, t, diagnostics }, z))
+}
+
+fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<Learned> {
+    let data = dataset(table)?;
+    let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.beyond.share };
+    let progress = Progress::bar("choosing t and share", mahala::VALUES_OF_T * gmml.folds);
+    let watch = &mut |done, total| {
+        progress.at(done, total);
+        true
+    };
+    let local = local.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    progress.finish();
+    let threshold = threshold_for_labels(&local.fit.metric, &data, gmml.seed)?;
+    say(&describe_local(&local));
+    let (t, diagnostics) = (local.fit.t, local.fit.diagnostics.clone());
+    let mut model = local.fit.into_model(gmml, table.names.clone(), None, Some(threshold))?;
+    model.params["local"] = json!(by.to_string());
+    model.params["share_used"] = json!(local.share);
+    model.diagnostics["share_curve"] = json!(local.curve);
+    (model.references, model.local) = (Some(local.references), Some(local.maps));
+    Ok(Learned { model, t, diagnostics })
+}
+
+/// Rows with several labels each: pairs of them, as similar as their labels overlap.
+fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -> Result<Learned> {
+    let pairs = args.beyond.pairs_of_sets(table, separator, gmml.seed)?;
+    let rows = rows(table)?;
+    let mut learned = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
+    learned.model.params["multilabel"] = json!(separator);
+    Ok(learned)
+}
+
+fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table, path: &Path) -> Result<Learned> {
+    let Given { first, second, pairs } = given_pairs(args, table, path)?;
+    learn_pairs(args, gmml, table, [&first, second.as_ref().unwrap_or(&first)], &pairs)
+}
+
+/// Pairs, and the tables of their first and second rows, if those are two.
+pub(super) struct Given {
+    pub first: Rows,
+    pub second: Option<Rows>,
+    pub pairs: Pairs,
+}
+
+/// Reads the pairs of a file.
+pub(super) fn given_pairs(args: &Fit, table: &mut Table, path: &Path) -> Result<Given> {
+    let mut second_table = match &args.second {
+        Some(second) => {
+            let second = args.input.read(second, args.label.as_ref())?;
+            Some(select_aligned(&table.names, second)?)
+        }
+        None => None,
+    };
+    if !path.exists() && path.as_os_str() != "-" {
+        bail!(
+            "--pairs {}: there is no such file\nhint: all, sampled, or a file that marks pairs",
+            path.display()
+        );
+    }
+    let pairs = read_pairs(path, table, second_table.as_ref().unwrap_or(table), true)?.pairs;
+    Ok(Given { first: rows(table)?, second: second_table.as_mut().map(rows).transpose()?, pairs })
+}
+
+/// The labels of rows to keep in a model learned from pairs, if they have some.
+pub(super) fn labels_to_keep(args: &Fit, table: &Table) -> Result<Option<Labels>> {
+    if table.labels.is_some() && args.keep_rows.unwrap_or(true) { labels(table).map(Some) } else { Ok(None) }
+}
+
+/// Learns from pairs between two tables, then sets threshold and probabilities.
+fn learn_pairs(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &Table,
+    [first, second]: [&Rows; 2],
+    pairs: &Pairs,
+) -> Result<Learned> {
+    let explained = |error| explain(error, &table.names);
+    let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
+    let held = if args.beyond.calibrate.is_some() {
+        gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?
+    } else {
+        let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
+        HeldOut { distances: squared.into_iter().map(f64::sqrt).collect(), pairs: pairs.clone() }
+    };
+    let threshold = best_threshold(&held.distances, &held.pairs);
+    let labels = labels_to_keep(args, table)?;
+    let references = labels.as_ref().map(|labels| (first, labels));
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let mut model = fit.into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    model.params["pairs"] = json!("given");
+    model.calibration = args.beyond.calibrate.map(|method| method.fit(&held)).transpose()?;
+    Ok(Learned { model, t, diagnostics })
+}
+
+fn report(args: &Fit, learned: &Learned, data: &Table) {
+    let diagnostics = &learned.diagnostics;
+    say(&format!(
+        "learned from {} x {}: {} similar and {} dissimilar {}",
+        table::count(data.n as u64, "row"),
+        table::count(data.names.len() as u64, "column"),
+        table::grouped(diagnostics.similar.pairs),
+        table::grouped(diagnostics.dissimilar.pairs),
+        if diagnostics.dissimilar.pairs == 1 { "pair" } else { "pairs" }
+    ));
+    match &diagnostics.selection {
+        Some(selection) => say(&choice(selection)),
+        None => say(&format!("t = {} as given", learned.t)),
+    }
+    say(&format!("condition of S {:.1e}, of D {:.1e}", diagnostics.condition_s, diagnostics.condition_d));
+    notes(args, learned, data).iter().for_each(|note| say(&format!("note: {note}")));
+    if !is_stdout(args) {
+        say(&format!("wrote {}", args.output.display()));
+    }
+}
+
+/// How t was chosen, and how good it was.
+fn choice(selection: &Selection) -> String {
+    let least = selection.curve.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
+    let (on, score) = match selection.criterion {
+        Criterion::KnnError => ("row", format!("error {:.2} %", 100.0 * least)),
+        Criterion::BalancedKnnError => ("row", format!("mean error of the classes {:.2} %", 100.0 * least)),
+        Criterion::PairRanking => ("pair", format!("area under the ROC curve {:.4}", 1.0 - least)),
+    };
+    format!(
+        "t = {} chosen on {} by cross-validation over {} ({score})",
+        selection.t,
+        table::count(selection.rows as u64, on),
+        table::count(selection.folds as u64, "fold")
+    )
+}
+
+fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
+    let (diagnostics, model) = (&learned.diagnostics, &learned.model);
+    let mut notes: Vec<String> = diagnostics.span.as_ref().map(span).into_iter().collect();
+    notes.extend(diagnostics.ridge_reason());
+    if !diagnostics.constant_columns.is_empty() {
+        let names: Vec<&str> =
+            diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).take(10).collect();
+        let more = diagnostics.constant_columns.len().saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let which = match args.pairs {
+            PairsArg::File(_) => "columns that differ in no pair",
+            _ => "constant columns",
+        };
+        notes.push(format!("{which} have weight 0: {}{more}", names.join(", ")));
+    }
+    let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
+    if let Some(selection) = labelled {
+        let fewest = selection.rows - selection.rows.div_ceil(args.learn.cv_folds.min(selection.rows));
+        if args.learn.k > fewest {
+            notes.push(format!(
+                "t was chosen with {fewest} voting neighbours, as there are not {}",
+                args.learn.k
+            ));
+        }
+    }
+    notes.extend(rows_not_kept(data, model));
+    notes
+}
+
+/// Where learning happened, if not in all columns.
+fn span(span: &LearnedSpan) -> String {
+    let directions = table::count(span.directions as u64, "direction");
+    if span.randomized {
+        let outside = 100.0 * span.outside;
+        return format!(
+            "learned inside {directions}; {outside:.2} % of the rows' squared lengths lie outside"
+        );
+    }
+    format!("learned inside the {directions} that the rows span")
+}

@@ -1,0 +1,238 @@
+//! Kernels: inner products in a feature space, and rows as their kernel values with given rows.
+
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::metric::project;
+use crate::standardize::ColumnStatistics;
+
+/// An inner product of rows in some feature space.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kernel {
+    /// `xᵀy`: the space of the rows itself.
+    Linear,
+    /// `exp(−γ‖x − y‖²)`
+    Rbf {
+        /// How fast likeness falls with distance.
+        gamma: f64,
+    },
+    /// `(γ·xᵀy + c)^degree`
+    Polynomial {
+        /// The power.
+        degree: u32,
+        /// The weight of the product.
+        gamma: f64,
+        /// `c`, the weight of lower powers.
+        coef0: f64,
+    },
+    /// Rows are kernel values already: one column for each row that was learned on.
+    Precomputed,
+}
+
+impl Kernel {
+    /// A γ that suits the rows: one over the number of columns times the variance of all cells.
+    pub fn gamma_for(rows: &Rows) -> f64 {
+        let cells = rows.values();
+        let mean = cells.iter().map(|x| x / cells.len() as f64).sum::<f64>();
+        let variance = cells.iter().map(|x| (x - mean).powi(2) / cells.len() as f64).sum::<f64>();
+        let gamma = 1.0 / (rows.columns() as f64 * variance);
+        if gamma.is_finite() && gamma > 0.0 { gamma } else { 1.0 }
+    }
+
+    fn check(self) -> Result<()> {
+        let (gamma, coef0, degree) = match self {
+            Self::Linear | Self::Precomputed => return Ok(()),
+            Self::Rbf { gamma } => (gamma, 0.0, 1),
+            Self::Polynomial { degree, gamma, coef0 } => (gamma, coef0, degree),
+        };
+        let wrong = |name, value: String, allowed| Err(Error::Parameter { name, value, allowed });
+        if !(gamma.is_finite() && gamma > 0.0) {
+            return wrong("gamma", gamma.to_string(), "finite and above 0");
+        }
+        if !(coef0.is_finite() && coef0 >= 0.0) {
+            return wrong("coef0", coef0.to_string(), "finite and at least 0");
+        }
+        if degree == 0 {
+            return wrong("degree", degree.to_string(), "at least 1");
+        }
+        Ok(())
+    }
+
+    /// The kernel from `xᵀy`, `‖x‖²` and `‖y‖²` (of rows around a common point, for RBF).
+    fn of_product(self, product: f64, x: f64, y: f64) -> f64 {
+        match self {
+            Self::Linear | Self::Precomputed => product,
+            Self::Rbf { gamma } => (-gamma * (x + y - 2.0 * product).max(0.0)).exp(),
+            Self::Polynomial { degree, gamma, coef0 } => {
+                (gamma * product + coef0).powi(i32::try_from(degree).unwrap_or(i32::MAX))
+            }
+        }
+    }
+}
+
+/// Rows to the list of their kernel values with given rows, the landmarks.
+///
+/// ```
+/// use mahala::{Kernel, KernelMap, Rows};
+/// let landmarks = Rows::new(vec![0.0, 1.0], 1)?;
+/// let map = KernelMap::new(Kernel::Rbf { gamma: 1.0 }, Some(landmarks), None)?;
+/// let values = map.values(&Rows::new(vec![1.0], 1)?)?;
+/// assert_eq!(values.row(0), [(-1f64).exp(), 1.0]);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelMap {
+    kernel: Kernel,
+    /// Divided by `scale` already; nothing if the kernel is precomputed.
+    landmarks: Option<Rows>,
+    scale: Option<Vec<f64>>,
+}
+
+impl KernelMap {
+    /// A map from its parts; `scale` divides the columns of rows first, and has been applied to the landmarks.
+    ///
+    /// # Errors
+    /// A kernel with parameters out of range, landmarks missing or not wanted, a scale that does not fit.
+    pub fn new(kernel: Kernel, landmarks: Option<Rows>, scale: Option<Vec<f64>>) -> Result<Self> {
+        kernel.check()?;
+        match (&landmarks, kernel) {
+            (None, Kernel::Precomputed) => {}
+            (Some(rows), kernel) if kernel != Kernel::Precomputed && !rows.is_empty() => {
+                if let Some(scale) = &scale
+                    && (scale.len() != rows.columns() || scale.iter().any(|s| !(s.is_finite() && *s > 0.0)))
+                {
+                    let allowed = "one number above 0 for each column";
+                    return Err(Error::Parameter { name: "scale", value: "not so".into(), allowed });
+                }
+            }
+            _ => return Err(Error::Empty { what: "the list of rows a kernel is taken with" }),
+        }
+        Ok(Self { kernel, landmarks, scale })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The rows the kernel is taken with, divided by [`KernelMap::scale`]; none if it is precomputed.
+    pub fn landmarks(&self) -> Option<&Rows> {
+        self.landmarks.as_ref()
+    }
+
+    /// What the columns of rows are divided by first.
+    pub fn scale(&self) -> Option<&[f64]> {
+        self.scale.as_deref()
+    }
+
+    /// The kernel values of each row with every landmark.
+    ///
+    /// # Errors
+    /// Rows with other columns, or a value outside the range of 64-bit numbers.
+    pub fn values(&self, rows: &Rows) -> Result<Rows> {
+        let Some(landmarks) = &self.landmarks else { return Ok(rows.clone()) };
+        let expected = landmarks.columns();
+        if rows.columns() != expected {
+            return Err(Error::Length { what: "columns of the rows", seen: rows.columns(), expected });
+        }
+        // Around the mean of the landmarks distances lose no digits; the other kernels are about the origin.
+        let centre = match self.kernel {
+            Kernel::Rbf { .. } => ColumnStatistics::of(landmarks).mean,
+            _ => vec![0.0; expected],
+        };
+        let scaled_centre: Vec<f64> = (0..expected).map(|j| centre[j] * self.scale_of(j)).collect();
+        let moved: Vec<f64> =
+            landmarks.values().iter().enumerate().map(|(at, y)| y - centre[at % expected]).collect();
+        let moved = Rows::new(moved, expected).map_err(|_| Error::OutOfRange { what: "a kernel value" })?;
+        let mut values = project(rows, &scaled_centre, self.scale.as_deref(), moved.as_mat().transpose());
+        let of_landmarks: Vec<f64> = (0..moved.len()).map(|k| squared_norm(moved.row(k))).collect();
+        for (i, values) in values.chunks_exact_mut(moved.len()).enumerate() {
+            let cells = rows.row(i).iter().enumerate();
+            let x: f64 = cells.map(|(j, x)| ((x - scaled_centre[j]) / self.scale_of(j)).powi(2)).sum();
+            values.iter_mut().zip(&of_landmarks).for_each(|(v, y)| *v = self.kernel.of_product(*v, x, *y));
+        }
+        Rows::new(values, moved.len()).map_err(|_| Error::OutOfRange { what: "a kernel value" })
+    }
+
+    /// `k(x, x) + k(y, y) − 2k(x, y)`, the squared distance in feature space; none if it is precomputed.
+    pub(crate) fn squared_distance(&self, x: &[f64], y: &[f64]) -> Option<f64> {
+        self.landmarks.as_ref()?;
+        let product = |x: &[f64], y: &[f64]| -> f64 {
+            (0..x.len()).map(|j| x[j] / self.scale_of(j) * (y[j] / self.scale_of(j))).sum()
+        };
+        let (xx, yy, xy) = (product(x, x), product(y, y), product(x, y));
+        let kernel = |product, a, b| self.kernel.of_product(product, a, b);
+        Some(kernel(xx, xx, xx) + kernel(yy, yy, yy) - 2.0 * kernel(xy, xx, yy))
+    }
+
+    /// `k(x, x)` of each row; none if it is precomputed.
+    pub(crate) fn squared_lengths(&self, rows: &Rows) -> Vec<f64> {
+        let length = |row: &[f64]| {
+            let square = row.iter().enumerate().map(|(j, x)| (x / self.scale_of(j)).powi(2)).sum();
+            self.kernel.of_product(square, square, square)
+        };
+        (0..rows.len()).map(|i| length(rows.row(i))).collect()
+    }
+
+    fn scale_of(&self, j: usize) -> f64 {
+        self.scale.as_ref().map_or(1.0, |scale| scale[j])
+    }
+}
+
+fn squared_norm(row: &[f64]) -> f64 {
+    row.iter().map(|x| x * x).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_what_their_formulas_say() {
+        let landmarks = Rows::new(vec![1.0, 2.0, -1.0, 0.5], 2).unwrap();
+        let rows = Rows::new(vec![0.5, -2.0], 2).unwrap();
+        let value = |kernel| {
+            let map = KernelMap::new(kernel, Some(landmarks.clone()), None).unwrap();
+            map.values(&rows).unwrap().into_values()
+        };
+        assert_eq!(value(Kernel::Linear), [-3.5, -1.5]);
+        let poly = value(Kernel::Polynomial { degree: 3, gamma: 0.5, coef0: 1.0 });
+        assert!(
+            (poly[0] - (1.0f64 - 1.75).powi(3)).abs() < 1e-15 && (poly[1] - 0.25f64.powi(3)).abs() < 1e-15
+        );
+        let rbf = value(Kernel::Rbf { gamma: 0.25 });
+        let expected = [(-0.25f64 * 16.25).exp(), (-0.25f64 * 8.5).exp()];
+        assert!((rbf[0] - expected[0]).abs() < 1e-15 && (rbf[1] - expected[1]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_scale_divides_rows_before_the_kernel() {
+        let landmarks = Rows::new(vec![1.0, 2.0], 2).unwrap();
+        let map = |scale| KernelMap::new(Kernel::Rbf { gamma: 0.3 }, Some(landmarks.clone()), scale).unwrap();
+        let scaled = map(Some(vec![2.0, 4.0])).values(&Rows::new(vec![6.0, 2.0], 2).unwrap()).unwrap();
+        let plain = map(None).values(&Rows::new(vec![3.0, 0.5], 2).unwrap()).unwrap();
+        assert!((scaled.row(0)[0] - plain.row(0)[0]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_default_gamma_is_that_of_scikit_learn() {
+        // scikit-learn's gamma="scale": 1 / (n_features * X.var()), here 1 / (2 * 1.25).
+        assert!((Kernel::gamma_for(&Rows::new(vec![1.0, 2.0, 3.0, 4.0], 2).unwrap()) - 0.4).abs() < 1e-15);
+        assert_eq!(Kernel::gamma_for(&Rows::new(vec![7.0; 4], 2).unwrap()), 1.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let rows = || Some(Rows::new(vec![1.0], 1).unwrap());
+        for kernel in [
+            Kernel::Rbf { gamma: 0.0 },
+            Kernel::Rbf { gamma: f64::NAN },
+            Kernel::Polynomial { degree: 0, gamma: 1.0, coef0: 0.0 },
+            Kernel::Polynomial { degree: 2, gamma: 1.0, coef0: -1.0 },
+        ] {
+            assert!(KernelMap::new(kernel, rows(), None).is_err());
+        }
+        assert!(KernelMap::new(Kernel::Linear, None, None).is_err());
+        assert!(KernelMap::new(Kernel::Precomputed, rows(), None).is_err());
+        assert!(KernelMap::new(Kernel::Linear, rows(), Some(vec![1.0, 2.0])).is_err());
+    }
+}

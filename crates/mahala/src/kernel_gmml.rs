@@ -1,0 +1,331 @@
+//! Kernel GMML: the metric is learned in the feature space of a kernel.
+//!
+//! # Formula
+//! As for more features than rows ([`crate::wide`]), with the kernel's values in place of inner products:
+//! ```text
+//! K_c = (I − 11ᵀ/n)·K·(I − 11ᵀ/n) = U Σ² Uᵀ,     rows become UΣ,     ordinary GMML gives M
+//! z(x) = M Σ⁻¹ Uᵀ · (k(x) − k̄),     k(x) = (k(x, x₁), …, k(x, x_n))
+//! ```
+//! So a kernel metric is a [`Metric`] on lists of kernel values. Under the linear kernel it is linear GMML.
+//!
+//! With many rows, k(x) is taken with some of them only (Nyström): learning happens inside the span of
+//! these landmarks, and the diagnostics tell what share of the rows lies outside.
+
+use crate::centred::centre_gram;
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::{Diagnostics, Gmml};
+use crate::kernel::{Kernel, KernelMap};
+use crate::metric::Metric;
+use crate::random::Random;
+use crate::regularize::{Prior, Regularization};
+use crate::select::Watch;
+use crate::span::Span;
+use crate::standardize::ColumnStatistics;
+use crate::wide::{LearnedSpan, orthogonal};
+use faer::{Mat, MatRef};
+
+/// The parameters of a fit in the feature space of a kernel.
+///
+/// ```
+/// use mahala::{Dataset, Gmml, Kernel, KernelGmml, Labels, Rows, TChoice};
+/// // The middle against both sides: no line tells them apart.
+/// let rows = Rows::new(vec![-5.0, -4.0, 4.0, 5.0, -0.5, 0.0, 0.5], 1)?;
+/// let data = Dataset::new(rows, Labels::new(["out", "out", "out", "out", "in", "in", "in"]))?;
+/// let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
+/// let fit = KernelGmml { gmml, kernel: Kernel::Rbf { gamma: 0.1 }, landmarks: None }.fit(&data)?;
+/// let distance = |x: f64, y: f64| fit.metric.squared_distance(&[x], &[y]);
+/// assert!(distance(-5.0, 5.0)? < distance(-5.0, 0.0)?);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct KernelGmml {
+    /// How the metric is learned. λ takes the identity for prior; shrinkage is towards the diagonal in the
+    /// principal axes of feature space.
+    pub gmml: Gmml,
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Take the kernel with so many rows, drawn at random; all rows if there are at most 5,000, else 1,000.
+    pub landmarks: Option<usize>,
+}
+
+/// A metric in the feature space of a kernel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelMetric {
+    map: KernelMap,
+    metric: Metric,
+    /// The weight of what lies outside the span learned in, and the squared lengths of the components there.
+    outside: Option<(f64, Vec<f64>)>,
+}
+
+/// A fitted kernel metric, and what there is to know about it.
+#[derive(Debug, Clone)]
+pub struct KernelFit {
+    /// The metric.
+    pub metric: KernelMetric,
+    /// The t it was made with.
+    pub t: f64,
+    /// What was seen on the way.
+    pub diagnostics: Diagnostics,
+}
+
+/// Up to so many rows the kernel is taken with all of them.
+const ALL: usize = 5_000;
+/// And with so many beyond.
+const LANDMARKS: usize = 1_000;
+/// The draw of landmarks is apart from those of folds and pairs.
+const STREAM: u64 = u64::MAX - 2;
+/// Rows transformed at a time: their kernel values are many.
+const BLOCK: usize = 4_096;
+
+impl KernelGmml {
+    /// Learns from rows and labels; if the kernel is precomputed, row i holds its values with all rows.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; a kernel with parameters out of range, or not positive semidefinite.
+    pub fn fit(&self, data: &Dataset) -> Result<KernelFit> {
+        self.fit_watched(data, &mut |_, _| true)
+    }
+
+    /// As [`KernelGmml::fit`], watched as [`Gmml::fit_watched`] is.
+    ///
+    /// # Errors
+    /// As [`KernelGmml::fit`].
+    pub fn fit_watched(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<KernelFit> {
+        self.check(data)?;
+        let n = data.len();
+        let default = if n <= ALL { n } else { LANDMARKS };
+        let landmarks = self.landmarks.unwrap_or(default).min(n);
+        let scale = self.gmml.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
+        let gigabytes = 8e-9 * landmarks as f64 * (4.0 * landmarks as f64 + 2.0 * n as f64);
+        self.gmml.check_gigabytes("the kernel", gigabytes, landmarks)?;
+        if self.kernel == Kernel::Precomputed {
+            let map = KernelMap::new(self.kernel, None, None)?;
+            return self.fit_exactly(map, data.rows(), data, watch);
+        }
+        let drawn = self.landmarks_of(data, landmarks);
+        let map = KernelMap::new(self.kernel, Some(scaled(&drawn, scale.as_deref())?), scale)?;
+        if landmarks == n {
+            let values = map.values(data.rows())?;
+            self.fit_exactly(map, &values, data, watch)
+        } else {
+            let values = map.values(&drawn)?;
+            self.fit_by_landmarks(map, &values, data, watch)
+        }
+    }
+
+    /// With the kernel of all rows.
+    fn fit_exactly(
+        &self,
+        map: KernelMap,
+        values: &Rows,
+        data: &Dataset,
+        watch: &mut Watch<'_>,
+    ) -> Result<KernelFit> {
+        let mut gram = values.as_mat().to_owned();
+        let means = centre_gram(&mut gram);
+        let span = Span::of_gram(gram.as_ref(), "the kernel")?;
+        drop(gram);
+        self.learn(map, &span, means, (span.coordinates(0)?, 0.0), data, watch)
+    }
+
+    /// With the kernel of all rows and the landmarks, whose kernel among themselves is given.
+    fn fit_by_landmarks(
+        &self,
+        map: KernelMap,
+        values: &Rows,
+        data: &Dataset,
+        watch: &mut Watch<'_>,
+    ) -> Result<KernelFit> {
+        let span = Span::of_gram(values.as_mat(), "the kernel")?;
+        let coordinates = span.combination(Mat::<f64>::identity(span.rank(), span.rank()).as_ref());
+        let plain = Metric::new(coordinates, vec![0.0; values.len()], None)?;
+        let basis = KernelMetric { map, metric: plain, outside: None };
+        let rows = basis.transform(data.rows())?;
+        let all: f64 = basis.map.squared_lengths(data.rows()).iter().sum();
+        let inside: f64 = rows.values().iter().map(|z| z * z).sum();
+        let outside = (1.0 - inside / all).clamp(0.0, 1.0);
+        let m = values.len();
+        let means = (0..m).map(|j| (0..m).map(|i| values.row(i)[j]).sum::<f64>() / m as f64).collect();
+        self.learn(basis.map, &span, means, (rows, outside), data, watch)
+    }
+
+    fn learn(
+        &self,
+        map: KernelMap,
+        span: &Span,
+        means: Vec<f64>,
+        (coordinates, outside): (Rows, f64),
+        data: &Dataset,
+        watch: &mut Watch<'_>,
+    ) -> Result<KernelFit> {
+        let gmml = Gmml { standardize: false, ..self.gmml.clone() };
+        let exact = map.landmarks().is_none_or(|rows| rows.len() == data.len());
+        let fit = gmml.fit_watched(&Dataset::new(coordinates, data.labels().clone())?, watch)?;
+        let (m, weight) = match gmml.regularization {
+            Regularization::Lambda(lambda) if lambda > 0.0 && exact && gmml.rank.is_none() => {
+                (orthogonal(fit.metric.components())?, Some(lambda.powf(2.0 * fit.t - 1.0)))
+            }
+            _ => (fit.metric.components().to_owned(), None),
+        };
+        let lengths = || (0..m.nrows()).map(|i| m.row(i).squared_norm_l2()).collect();
+        let outside_of_it = weight.map(|weight| (weight, lengths()));
+        let mut components = span.combination(m.as_ref());
+        if exact {
+            sum_to_zero(&mut components);
+        }
+        let metric = Metric::new(components, means, None).map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+            other => other,
+        })?;
+        let learned = LearnedSpan { directions: span.rank(), randomized: !exact, outside };
+        let diagnostics = Diagnostics { span: Some(learned), ..fit.diagnostics };
+        Ok(KernelFit { metric: KernelMetric { map, metric, outside: outside_of_it }, t: fit.t, diagnostics })
+    }
+
+    fn landmarks_of(&self, data: &Dataset, landmarks: usize) -> Rows {
+        if landmarks == data.len() {
+            return data.rows().clone();
+        }
+        let mut drawn = Random::new(self.gmml.seed, STREAM).permutation(data.len());
+        drawn.truncate(landmarks);
+        drawn.sort_unstable();
+        data.rows().subset(&drawn)
+    }
+
+    fn check(&self, data: &Dataset) -> Result<()> {
+        let wrong = |name, value: &str, allowed| Err(Error::Parameter { name, value: value.into(), allowed });
+        if self.landmarks == Some(0) {
+            return wrong("landmarks", "0", "at least 1");
+        }
+        if self.gmml.principal.is_some() {
+            return wrong("principal", "given", "left out with a kernel; landmarks limit the work instead");
+        }
+        let lambda = matches!(self.gmml.regularization, Regularization::Lambda(x) if x != 0.0);
+        if lambda && !matches!(self.gmml.prior, Prior::Identity) {
+            return wrong("prior", "given", "the identity with a kernel");
+        }
+        if self.kernel != Kernel::Precomputed {
+            return Ok(());
+        }
+        if self.landmarks.is_some() || self.gmml.standardize {
+            let value = "landmarks or standardisation";
+            return wrong("kernel", value, "given with rows, not with kernel values");
+        }
+        check_symmetric(data.rows())
+    }
+}
+
+impl KernelMetric {
+    /// From the map to kernel values and the metric on those.
+    ///
+    /// # Errors
+    /// A metric that does not fit the landmarks.
+    pub fn new(map: KernelMap, metric: Metric) -> Result<Self> {
+        match map.landmarks().map(Rows::len) {
+            Some(seen) if seen != metric.columns() => {
+                Err(Error::Length { what: "rows the kernel is taken with", seen, expected: metric.columns() })
+            }
+            _ => Ok(Self { map, metric, outside: None }),
+        }
+    }
+
+    /// The map from rows to kernel values.
+    pub fn map(&self) -> &KernelMap {
+        &self.map
+    }
+
+    /// The metric on lists of kernel values.
+    pub fn metric(&self) -> &Metric {
+        &self.metric
+    }
+
+    /// Map and metric.
+    pub fn into_parts(self) -> (KernelMap, Metric) {
+        (self.map, self.metric)
+    }
+
+    /// The number of columns of the rows it measures.
+    pub fn columns(&self) -> usize {
+        self.map.landmarks().map_or(self.metric.columns(), Rows::columns)
+    }
+
+    /// Rows in coordinates where the metric is Euclidean. Learned with λ > 0, the metric also has a part
+    /// outside, which these coordinates leave out; it changes no neighbour among the rows learned on.
+    ///
+    /// # Errors
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
+    pub fn transform(&self, rows: &Rows) -> Result<Rows> {
+        transform_by_kernel(&self.map, &self.metric, rows)
+    }
+
+    /// `d_A`, the squared distance in feature space, with the part outside the span learned in.
+    ///
+    /// # Errors
+    /// Rows with other columns; a result that is not finite.
+    pub fn squared_distance(&self, x: &[f64], y: &[f64]) -> Result<f64> {
+        let z = self.transform(&Rows::new([x, y].concat(), x.len().max(1))?)?;
+        if z.len() != 2 {
+            return Err(Error::Length { what: "cells of a row", seen: y.len(), expected: x.len() });
+        }
+        let z: Vec<f64> = z.row(0).iter().zip(z.row(1)).map(|(a, b)| a - b).collect();
+        let inside: f64 = z.iter().map(|z| z * z).sum();
+        let outside = match (&self.outside, self.map.squared_distance(x, y)) {
+            (Some((weight, lengths)), Some(all)) => {
+                let lengths = z.iter().zip(lengths).filter(|(_, length)| **length > 0.0);
+                weight * (all - lengths.map(|(z, length)| z * z / length).sum::<f64>()).max(0.0)
+            }
+            _ => 0.0,
+        };
+        let squared = inside + outside;
+        if squared.is_finite() { Ok(squared) } else { Err(Error::OutOfRange { what: "the distance" }) }
+    }
+}
+
+/// Rows to kernel values to coordinates, a block at a time.
+pub(crate) fn transform_by_kernel(map: &KernelMap, metric: &Metric, rows: &Rows) -> Result<Rows> {
+    let mut z = Vec::with_capacity(rows.len() * metric.rank());
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();
+        z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
+    }
+    Rows::new(z, metric.rank())
+}
+
+fn scaled(rows: &Rows, scale: Option<&[f64]>) -> Result<Rows> {
+    let Some(scale) = scale else { return Ok(rows.clone()) };
+    let cells = rows.values().iter().enumerate().map(|(at, x)| x / scale[at % scale.len()]).collect();
+    Rows::new(cells, rows.columns()).map_err(|_| Error::OutOfRange { what: "a standardised cell" })
+}
+
+/// Makes the components blind to a common shift of all kernel values, as they are but for rounding.
+fn sum_to_zero(components: &mut Mat<f64>) {
+    let n = components.ncols();
+    let means: Vec<f64> =
+        (0..components.nrows()).map(|i| sum_of_row(components.as_ref(), i) / n as f64).collect();
+    for j in 0..n {
+        components.as_mut().col_mut(j).iter_mut().zip(&means).for_each(|(x, m)| *x -= m);
+    }
+}
+
+fn sum_of_row(matrix: MatRef<'_, f64>, i: usize) -> f64 {
+    matrix.row(i).iter().sum()
+}
+
+fn check_symmetric(kernel: &Rows) -> Result<()> {
+    let (rows, columns) = (kernel.len(), kernel.columns());
+    if rows != columns {
+        return Err(Error::NotSquare { what: "the kernel", rows, columns });
+    }
+    let k = kernel.as_mat();
+    let size = (0..rows).map(|i| k[(i, i)].abs()).fold(0.0, f64::max);
+    for row in 0..rows {
+        for column in 0..row {
+            let (lower, upper) = (k[(row, column)], k[(column, row)]);
+            if (lower - upper).abs() > 1e-8 * size {
+                return Err(Error::NotSymmetric { what: "the kernel", row, column, upper, lower });
+            }
+        }
+    }
+    Ok(())
+}

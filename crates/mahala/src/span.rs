@@ -1,0 +1,142 @@
+//! An orthonormal basis of the span of centred rows, and rows in its coordinates.
+//!
+//! # Formula
+//! ```text
+//! X_c·X_cᵀ = U Σ² Uᵀ,     Q = X_cᵀ U Σ⁻¹,     X_c Q = U Σ
+//! ```
+//! `Q` (d × r, r ≤ n − 1) is never formed: what is wanted of it are combinations `M·Qᵀ = (M Σ⁻¹ Uᵀ)·X_c`.
+//! With a matrix of kernel values in place of `X_c·X_cᵀ` the same holds in feature space.
+//!
+//! Where neither n nor d is small, the leading directions are found by a randomised search (Halko,
+//! Martinsson, Tropp 2011): rows times a random matrix span nearly what the leading directions span, and
+//! each step of the power iteration brings them nearer.
+
+use crate::centred::Centred;
+use crate::dataset::Rows;
+use crate::error::{Error, Result};
+use crate::linalg::{Eigen, eigen, product, times_power_of_two};
+use crate::memory::Spare;
+use crate::random::Random;
+use faer::{Mat, MatRef};
+
+/// The basis, by the rows it is made of.
+pub(crate) struct Span {
+    /// n × r, orthonormal.
+    u: Mat<f64>,
+    /// Σ, descending.
+    lengths: Vec<f64>,
+}
+
+/// The leading directions of the rows.
+pub(crate) struct Leading {
+    /// r × d, orthonormal.
+    pub(crate) directions: Mat<f64>,
+    /// The rows in their coordinates, r × n.
+    pub(crate) coordinates: Mat<f64>,
+    /// The share of the squares of all cells that lies outside.
+    pub(crate) outside: f64,
+}
+
+/// Squared lengths below this share of the largest are rounding: the sums of squares hold no more digits.
+const RANK: f64 = 1e-12;
+/// How many directions more than asked for the randomised search follows.
+const EXTRA: usize = 10;
+/// Steps of its power iteration.
+const STEPS: usize = 4;
+/// Its random numbers are apart from those of folds and pairs.
+const STREAM: u64 = u64::MAX - 1;
+
+impl Span {
+    /// From the products of centred rows.
+    ///
+    /// # Errors
+    /// Products that are not finite or not positive semidefinite, or all 0.
+    pub(crate) fn of_gram(gram: MatRef<'_, f64>, what: &'static str) -> Result<Self> {
+        let Eigen { values, vectors } = eigen(gram, what, &mut Spare::default())?;
+        let (least, most) = (values[0], values[values.len() - 1]);
+        if least < -1e-6 * most.max(0.0) - f64::MIN_POSITIVE {
+            let value = format!("not so: eigenvalues from {least:e} to {most:e}");
+            return Err(Error::Parameter { name: what, value, allowed: "positive semidefinite" });
+        }
+        let kept: Vec<usize> = (0..values.len()).rev().filter(|&i| values[i] > RANK * most).collect();
+        if kept.is_empty() {
+            return Err(Error::AllConstant { columns: gram.ncols() });
+        }
+        let lengths = kept.iter().map(|&i| values[i].sqrt()).collect();
+        let u = Mat::from_fn(gram.nrows(), kept.len(), |i, k| vectors[(i, kept[k])]);
+        Ok(Self { u, lengths })
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// `UΣ·2^exponent`: the rows in the coordinates of the basis.
+    pub(crate) fn coordinates(&self, exponent: i32) -> Result<Rows> {
+        let coordinate = |i: usize, k: usize| times_power_of_two(self.u[(i, k)] * self.lengths[k], exponent);
+        let cells = (0..self.u.nrows()).flat_map(|i| (0..self.rank()).map(move |k| coordinate(i, k)));
+        Rows::new(cells.collect(), self.rank()).map_err(|_| Error::OutOfRange { what: "a coordinate" })
+    }
+
+    /// `M Σ⁻¹ Uᵀ` for `M` of k × r: what the rows are combined by to give `M·Qᵀ`.
+    pub(crate) fn combination(&self, m: MatRef<'_, f64>) -> Mat<f64> {
+        let scaled = Mat::from_fn(m.nrows(), self.rank(), |i, k| m[(i, k)] / self.lengths[k]);
+        product(scaled.as_ref(), self.u.transpose())
+    }
+}
+
+impl Leading {
+    /// The `rank` leading directions, or all there are.
+    ///
+    /// # Errors
+    /// Rows that are all alike.
+    pub(crate) fn of(rows: &Centred<'_>, rank: usize, seed: u64) -> Result<Self> {
+        let total = rows.squared_norm();
+        if total == 0.0 {
+            return Err(Error::AllConstant { columns: rows.columns() });
+        }
+        let width = rank.saturating_add(EXTRA).min(rows.len()).min(rows.columns());
+        let mut random = Random::new(seed, STREAM);
+        let start = Mat::from_fn(width, rows.columns(), |_, _| random.uniform() - 0.5);
+        let mut y = rows.times_rows(start.as_ref());
+        let mut w = start;
+        for _ in 0..STEPS {
+            w = orthonormal(rows.combined(orthonormal(y)?.as_ref()))?;
+            y = rows.times_rows(w.as_ref());
+        }
+        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Spare::default())?;
+        let found = values.iter().rev().take_while(|&&x| x > RANK * values[values.len() - 1]).count();
+        let last = values.len();
+        let turn = Mat::from_fn(found.min(rank), last, |i, j| vectors[(j, last - 1 - i)]);
+        let coordinates = product(turn.as_ref(), y.as_ref());
+        let inside: f64 = (0..coordinates.ncols()).map(|i| coordinates.col(i).squared_norm_l2()).sum();
+        let outside = (1.0 - inside / total).max(0.0);
+        Ok(Self { directions: product(turn.as_ref(), w.as_ref()), coordinates, outside })
+    }
+
+    /// The rows in these coordinates, times 2^exponent.
+    pub(crate) fn rows(&self, exponent: i32) -> Result<Rows> {
+        let z = self.coordinates.transpose();
+        let scaled = Mat::from_fn(z.nrows(), z.ncols(), |i, j| times_power_of_two(z[(i, j)], exponent));
+        Rows::from_mat(scaled.as_ref()).map_err(|_| Error::OutOfRange { what: "a coordinate" })
+    }
+}
+
+/// An orthonormal basis of the rows of a wide matrix, as rows: twice, for the first time leaves rounding.
+fn orthonormal(mut y: Mat<f64>) -> Result<Mat<f64>> {
+    for _ in 0..2 {
+        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Spare::default())?;
+        let most = values[values.len() - 1];
+        let kept: Vec<usize> = (0..values.len()).filter(|&i| values[i] > RANK * most).collect();
+        if kept.is_empty() {
+            return Err(Error::AllConstant { columns: y.ncols() });
+        }
+        let turn = Mat::from_fn(kept.len(), y.nrows(), |i, j| vectors[(j, kept[i])] / values[kept[i]].sqrt());
+        y = product(turn.as_ref(), y.as_ref());
+    }
+    Ok(y)
+}
+
+fn gram(y: MatRef<'_, f64>) -> Mat<f64> {
+    product(y, y.transpose())
+}

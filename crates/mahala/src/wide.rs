@@ -1,0 +1,239 @@
+//! More features than rows: learn inside the span of the rows, exactly.
+//!
+//! # Formula
+//! With `A₀ = I`, λ > 0 and `Q` (d × r, r ≤ n − 1) an orthonormal basis of the span of the centred rows
+//! ```text
+//! A = λ^(2t−1)·(I − QQᵀ) + Q·[(QᵀSQ + λI)⁻¹ ♯_t (QᵀDQ + λI)]·Qᵀ
+//! ```
+//! for `S` and `D` vanish outside the span, and GMML with the identity for prior turns with the rows. So: the
+//! rows become their r coordinates, ordinary [`Gmml`] learns on those (t included: every fold lies in the
+//! same span), and the metric found, `M`, is composed with `Qᵀ`. `O(n²d + r³)`, and nothing is d × d.
+//!
+//! Without λ nothing is known outside the span, and its weight is 0.
+
+use crate::centred::{Cells, Centred};
+use crate::dataset::{Dataset, Labels, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::{Diagnostics, Fit, Gmml};
+use crate::linalg::{eigen, weighted_gram};
+use crate::memory::Spare;
+use crate::metric::Metric;
+use crate::regularize::{Prior, Regularization};
+use crate::select::Watch;
+use crate::span::{Leading, Span};
+use crate::sparse::SparseRows;
+use faer::{Mat, MatRef};
+
+/// The part of the space that a metric was learned in, if not in all of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnedSpan {
+    /// The number of directions.
+    pub directions: usize,
+    /// Whether they are the leading ones, by a randomised search, rather than all that the rows span.
+    pub randomized: bool,
+    /// The share of the rows' squared distances from their mean that lies outside; 0 if they span no more.
+    pub outside: f64,
+}
+
+/// Sparse rows with up to this many columns, or rows, are learned on without approximation.
+const SMALL: usize = 5_000;
+/// The directions followed where a sparse table is larger than that both ways.
+const DIRECTIONS: usize = 256;
+
+/// How a table is brought to few columns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// It is not.
+    AsItIs,
+    /// The span of its rows.
+    Span,
+    /// So many leading directions.
+    Leading(usize),
+}
+
+/// A table in few coordinates, and the way back.
+pub(crate) struct Reduced<'a> {
+    /// The parameters for the coordinates.
+    pub(crate) gmml: Gmml,
+    pub(crate) data: Dataset,
+    centred: Centred<'a>,
+    basis: Basis,
+    outside: f64,
+}
+
+enum Basis {
+    Rows(Span),
+    Directions(Mat<f64>),
+}
+
+impl Gmml {
+    /// Learns from sparse rows and labels, without ever forming a dense table or a matrix of all columns
+    /// by all columns unless they are small.
+    ///
+    /// Up to 5,000 rows the answer is exact. With more rows and more columns than that, learning happens
+    /// inside the leading principal directions of the rows (256, or as `principal` says), and the
+    /// diagnostics tell what share of the rows lies outside.
+    ///
+    /// ```
+    /// use mahala::{Gmml, Labels, SparseRows, TChoice};
+    /// let rows = SparseRows::new(vec![0, 1, 3, 4, 6], vec![0, 0, 7, 1, 1, 9], vec![1.0; 6], 10)?;
+    /// let labels = Labels::new(["a", "a", "b", "b"]);
+    /// let fit = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit_sparse(&rows, &labels)?;
+    /// assert_eq!(fit.metric.transform_sparse(&rows)?.columns(), 3);
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; also as many labels as rows are needed.
+    pub fn fit_sparse(&self, rows: &SparseRows, labels: &Labels) -> Result<Fit> {
+        self.fit_sparse_watched(rows, labels, &mut |_, _| true)
+    }
+
+    /// As [`Gmml::fit_sparse`], watched as [`Gmml::fit_watched`] is.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_sparse`].
+    pub fn fit_sparse_watched(
+        &self,
+        rows: &SparseRows,
+        labels: &Labels,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
+        match Reduced::of(self, Cells::Sparse(rows), labels)? {
+            Some(reduced) => reduced.fit(self, None, watch),
+            None => self.fit_watched(&Dataset::new(self.densified(rows)?, labels.clone())?, watch),
+        }
+    }
+
+    fn densified(&self, rows: &SparseRows) -> Result<Rows> {
+        let gigabytes = 8e-9 * rows.len() as f64 * rows.columns() as f64;
+        self.check_gigabytes("a dense table of these rows", gigabytes, rows.columns())?;
+        rows.to_rows()
+    }
+
+    /// Whether the formula holds: the metric must turn with the rows.
+    fn turns_with_rows(&self) -> bool {
+        match self.regularization {
+            Regularization::None | Regularization::Lambda(0.0) => true,
+            Regularization::Lambda(_) => matches!(self.prior, Prior::Identity),
+            Regularization::Shrinkage(rho)
+            | Regularization::ShrinkSimilar(rho)
+            | Regularization::ShrinkToIdentity(rho) => rho == 0.0,
+            Regularization::Analytic => false,
+        }
+    }
+
+    fn way(&self, cells: Cells<'_>) -> Way {
+        let (n, d) = (cells.len(), cells.columns());
+        match (self.principal, cells) {
+            (Some(directions), _) => Way::Leading(directions),
+            _ if !self.turns_with_rows() => Way::AsItIs,
+            (None, Cells::Sparse(_)) if n.min(d) > SMALL => Way::Leading(DIRECTIONS),
+            _ if d > n => Way::Span,
+            _ => Way::AsItIs,
+        }
+    }
+}
+
+impl<'a> Reduced<'a> {
+    /// The table in few coordinates, if that is the way to learn on it.
+    ///
+    /// # Errors
+    /// No row, labels of another number, rows all alike, a parameter out of range, too much memory needed.
+    pub(crate) fn of(gmml: &Gmml, cells: Cells<'a>, labels: &Labels) -> Result<Option<Self>> {
+        let way = gmml.way(cells);
+        if way == Way::AsItIs {
+            return Ok(None);
+        }
+        check(gmml, way, cells, labels)?;
+        let centred = Centred::new(cells, gmml.standardize)?;
+        let (basis, coordinates, outside) = if let Way::Leading(directions) = way {
+            let leading = Leading::of(&centred, directions, gmml.seed)?;
+            let rows = leading.rows(centred.exponent)?;
+            (Basis::Directions(leading.directions), rows, leading.outside)
+        } else {
+            let span = Span::of_gram(centred.gram().as_ref(), "the products of the rows");
+            let span = span.map_err(|error| match error {
+                Error::AllConstant { .. } => Error::AllConstant { columns: cells.columns() },
+                other => other,
+            })?;
+            let rows = span.coordinates(centred.exponent)?;
+            (Basis::Rows(span), rows, 0.0)
+        };
+        let gmml = Gmml { standardize: false, principal: None, ..gmml.clone() };
+        let data = Dataset::new(coordinates, labels.clone())?;
+        Ok(Some(Self { gmml, data, centred, basis, outside }))
+    }
+
+    /// Learns on the coordinates and composes the metric with the basis; `asked` are the parameters as given.
+    pub(crate) fn fit(self, asked: &Gmml, weights: Option<&[f64]>, watch: &mut Watch<'_>) -> Result<Fit> {
+        let fit = match weights {
+            Some(weights) => self.gmml.fit_weighted(&self.data, weights, watch)?,
+            None => self.gmml.fit_watched(&self.data, watch)?,
+        };
+        let (m, weight) = match (asked.regularization, &self.basis) {
+            (Regularization::Lambda(lambda), Basis::Rows(_)) if lambda > 0.0 && asked.rank.is_none() => {
+                (orthogonal(fit.metric.components())?, Some(lambda.powf(2.0 * fit.t - 1.0)))
+            }
+            _ => (fit.metric.components().to_owned(), None),
+        };
+        let components = self.composed(m.as_ref());
+        let Centred { mean, scale, constant, .. } = self.centred;
+        let metric = Metric::new(components, mean, scale)
+            .and_then(|metric| match weight {
+                Some(weight) => metric.with_weight_outside(weight),
+                None => Ok(metric),
+            })
+            .map_err(|error| match error {
+                Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+                other => other,
+            })?;
+        let span = LearnedSpan {
+            directions: self.data.columns(),
+            randomized: matches!(self.basis, Basis::Directions(_)),
+            outside: self.outside,
+        };
+        let constant_columns = if weight.is_some() { Vec::new() } else { constant };
+        let diagnostics = Diagnostics { span: Some(span), constant_columns, ..fit.diagnostics };
+        Ok(Fit { metric, t: fit.t, diagnostics })
+    }
+
+    /// `M·Qᵀ`, k × d.
+    fn composed(&self, m: MatRef<'_, f64>) -> Mat<f64> {
+        match &self.basis {
+            Basis::Rows(span) => self.centred.combined(span.combination(m).as_ref()),
+            Basis::Directions(directions) => crate::linalg::product(m, directions.as_ref()),
+        }
+    }
+}
+
+/// `L` with the same `LᵀL` and orthogonal rows, longest first: `Θ^{½}Vᵀ` of `MᵀM = VΘVᵀ`.
+pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
+    let a = weighted_gram(m.transpose(), &vec![1.0; m.nrows()]);
+    let e = eigen(a.as_ref(), "A", &mut Spare::default())?;
+    let r = m.ncols();
+    Ok(Mat::from_fn(r, r, |i, j| e.values[r - 1 - i].max(0.0).sqrt() * e.vectors[(j, r - 1 - i)]))
+}
+
+fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()> {
+    let (n, d) = (cells.len(), cells.columns());
+    if n == 0 {
+        return Err(Error::Empty { what: "the table of rows" });
+    }
+    if labels.len() != n {
+        return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
+    }
+    let directions = match way {
+        Way::Leading(0) => {
+            let allowed = "at least 1";
+            return Err(Error::Parameter { name: "principal", value: "0".into(), allowed });
+        }
+        Way::Leading(directions) => directions.min(n).min(d),
+        _ => n - 1,
+    };
+    // Products of all rows, their eigenvectors and scratch; or a few tall matrices; and the metric itself.
+    let products =
+        if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
+    let gigabytes = 8e-9 * (products + (directions as f64 + 512.0) * d as f64);
+    gmml.check_gigabytes("the fit", gigabytes, d)
+}

@@ -1,0 +1,202 @@
+"""GMML in the feature space of a kernel."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from . import _mahala
+from ._common import class_names, count, encode, learning_params, number, threads
+from ._gmml import check_two
+
+Floats = NDArray[np.float64]
+KERNELS = ("linear", "rbf", "poly", "precomputed")
+
+
+class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Geometric mean metric learning in the feature space of a kernel.
+
+    The same closed form as ``GMML``, for classes that no linear map brings together. ``transform`` gives
+    coordinates in which the learned distance is Euclidean: put any neighbour method behind it. Under the
+    linear kernel it is ``GMML``.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear", "precomputed"} or callable, default="rbf"
+        ``exp(-gamma |x - y|^2)``, ``(gamma x.y + coef0)^degree``, ``x.y``, a matrix given in place of X, or
+        a function of two tables that returns their kernel values.
+    gamma : "scale" or float, default="scale"
+        "scale" is ``1 / (n_features * X.var())``.
+    degree : int, default=3
+    coef0 : float, default=1.0
+    landmarks : int or None, default=None
+        Take the kernel with this many rows, drawn at random (Nystroem). None: with all up to 5,000 rows, else
+        with 1,000; ``diagnostics_["span"]["outside"]`` tells what share of the rows is left out.
+    t, reg, n_components, standardize, k, cv, selection_rows, random_state, n_jobs
+        As for ``GMML``; ``reg`` takes the identity for prior.
+    shrinkage : float in [0, 1] or None, default=None
+        Shrinks S and D towards their diagonals in the principal axes of feature space.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_landmarks)
+        Applied to kernel values: ``(K(X, landmarks_) - mean_) @ components_.T``
+    mean_ : array of shape (n_landmarks,)
+    landmarks_ : array of shape (n_landmarks, n_features) or None
+        The rows the kernel is taken with, divided by ``scale_``; None if it is precomputed or a function.
+    scale_ : array of shape (n_features,) or None
+    gamma_ : float
+    t_ : float
+    t_path_ : array of shape (n_values, 2)
+    log_eigenvalues_ : array
+    diagnostics_ : dict
+    classes_ : array
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from mahala import KernelGMML
+    >>> from sklearn.datasets import make_circles
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.neighbors import NearestCentroid
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, y = make_circles(200, noise=0.1, factor=0.4, random_state=0)
+    >>> float(cross_val_score(NearestCentroid(), X, y).mean()) < 0.6
+    True
+    >>> float(cross_val_score(make_pipeline(KernelGMML(), NearestCentroid()), X, y).mean()) > 0.95
+    True
+    """
+
+    prior = "identity"
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        landmarks: int | None = None,
+        t: float | str = "auto",
+        reg: float | None = None,
+        shrinkage: float | None = None,
+        n_components: int | None = None,
+        standardize: bool = False,
+        k: int = 5,
+        cv: int = 5,
+        selection_rows: int = 20_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.landmarks = landmarks
+        self.t = t
+        self.reg = reg
+        self.shrinkage = shrinkage
+        self.n_components = n_components
+        self.standardize = standardize
+        self.k = k
+        self.cv = cv
+        self.selection_rows = selection_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> KernelGMML:
+        """Learns from rows and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
+        y : array-like of shape (n_samples,)
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        self.classes_, codes = encode(y)
+        check_two(self.classes_)
+        self.gamma_ = self._gamma(X)
+        self._given = np.array(X) if callable(self.kernel) else None
+        params = learning_params(self, max(X.shape), k=count("k", self.k, 1))
+        landmarks = None if self.landmarks is None else count("landmarks", self.landmarks, 1)
+        learned = _mahala.fit_kernel(
+            self._values(X), class_names(self.classes_), codes, self._kernel(), landmarks, params, threads(self.n_jobs)
+        )
+        self._keep(learned)
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """Rows in coordinates where the learned distance is Euclidean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples_fit) if the kernel is
+            precomputed
+
+        Returns
+        -------
+        Z : array of shape (n_samples, n_components)
+        """
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return _mahala.transform_kernel(self._state(), self._values(X), threads(self.n_jobs))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _gamma(self, X: Floats) -> float:
+        if isinstance(self.gamma, str):
+            if self.gamma != "scale":
+                raise ValueError(f"gamma is {self.gamma!r}; it must be 'scale' or a number above 0")
+            # Standardised cells have variance 1.
+            return 1.0 / X.shape[1] if self.standardize else _mahala.gamma_for(X)
+        return number("gamma", self.gamma)
+
+    def _kernel(self) -> tuple[str, float, int, float]:
+        name = "precomputed" if callable(self.kernel) else self.kernel
+        if not isinstance(name, str) or name not in KERNELS:
+            raise ValueError(f"kernel is {self.kernel!r}; it must be one of {', '.join(KERNELS)}, or a function")
+        return name, self.gamma_, count("degree", self.degree, 1), number("coef0", self.coef0)
+
+    def _values(self, X: Floats) -> Floats:
+        """Kernel values, if the kernel is a function; else the rows as they are."""
+        if self._given is None:
+            return X
+        values = check_array(self.kernel(X, self._given), dtype=np.float64, input_name="kernel values")
+        if values.shape != (len(X), len(self._given)):
+            raise ValueError(
+                f"the kernel returned shape {values.shape} for {len(X)} and {len(self._given)} rows"
+            )
+        return values
+
+    def _state(self) -> Any:
+        return self._kernel(), self.landmarks_, self.scale_, self.components_, self.mean_
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        self.components_: Floats = learned["components"]
+        self.mean_: Floats = learned["mean"]
+        self.landmarks_: Floats | None = learned["landmarks"]
+        self.scale_: Floats | None = learned["scale"]
+        self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
+        self.model_params_: dict[str, Any] = json.loads(learned["params"])
+        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
+        selection = self.diagnostics_.get("selection") or {}
+        self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return tags

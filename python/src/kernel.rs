@@ -1,0 +1,108 @@
+//! Kernel GMML.
+
+use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
+use crate::fit::dataset;
+use crate::params::Params;
+use crate::run::{interruptible, to_python};
+use mahala::{Kernel, KernelGmml, KernelMap, KernelMetric, Metric};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::json;
+use std::sync::atomic::Ordering;
+
+/// A kernel as the estimators keep it: name, gamma, degree, coef0.
+#[derive(FromPyObject)]
+pub(crate) struct KernelState(String, f64, u32, f64);
+
+impl KernelState {
+    fn kernel(&self) -> PyResult<Kernel> {
+        let Self(name, gamma, degree, coef0) = self;
+        match name.as_str() {
+            "linear" => Ok(Kernel::Linear),
+            "rbf" => Ok(Kernel::Rbf { gamma: *gamma }),
+            "poly" => Ok(Kernel::Polynomial { degree: *degree, gamma: *gamma, coef0: *coef0 }),
+            "precomputed" => Ok(Kernel::Precomputed),
+            _ => Err(PyValueError::new_err(format!("there is no kernel '{name}'"))),
+        }
+    }
+}
+
+/// A kernel metric's state: kernel, landmarks or None, scale or None, components, mean.
+#[derive(FromPyObject)]
+pub(crate) struct KernelMetricState<'py>(
+    KernelState,
+    Option<Bound<'py, PyAny>>,
+    Option<Bound<'py, PyAny>>,
+    Bound<'py, PyAny>,
+    Bound<'py, PyAny>,
+);
+
+impl KernelMetricState<'_> {
+    /// Map and metric, checked anew.
+    pub(crate) fn parts(&self) -> PyResult<(KernelMap, Metric)> {
+        let landmarks = self.1.as_ref().map(rows_of).transpose()?;
+        let scale = self.2.as_ref().map(vector_of).transpose()?;
+        let map = KernelMap::new(self.0.kernel()?, landmarks, scale).map_err(|error| to_python(&error))?;
+        let metric = Metric::new(mat_of(&self.3)?, vector_of(&self.4)?, None);
+        Ok((map, metric.map_err(|error| to_python(&error))?))
+    }
+}
+
+/// Learns from rows (or kernel values) and labels.
+#[pyfunction]
+#[pyo3(signature = (x, names, codes, kernel, landmarks, params, threads))]
+#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
+pub(crate) fn fit_kernel<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    names: Vec<String>,
+    codes: PyReadonlyArray1<'py, u32>,
+    kernel: KernelState,
+    landmarks: Option<usize>,
+    params: Params<'py>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let data = dataset(x, &names, &codes)?;
+    let settings = KernelGmml { gmml: params.gmml()?, kernel: kernel.kernel()?, landmarks };
+    let (fit, settings) = interruptible(py, threads, move |cancelled| {
+        let fit = settings.fit_watched(&data, &mut |_, _| !cancelled.load(Ordering::Relaxed))?;
+        Ok((fit, settings))
+    })?;
+    let (t, diagnostics) = (fit.t, fit.diagnostics.to_json());
+    let log_eigenvalues = PyArray1::from_slice(py, &fit.diagnostics.log_eigenvalues);
+    let model = fit.into_model(&settings, Vec::new());
+    let answer = PyDict::new(py);
+    answer.set_item("components", mat_out(py, model.metric.components()))?;
+    answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
+    let map = model.kernel.as_ref();
+    answer.set_item("landmarks", map.and_then(KernelMap::landmarks).map(|rows| rows_out(py, rows)))?;
+    let scale = map.and_then(KernelMap::scale);
+    answer.set_item("scale", scale.map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("t", t)?;
+    answer.set_item("log_eigenvalues", log_eigenvalues)?;
+    answer.set_item("params", json!(model.params).to_string())?;
+    answer.set_item("diagnostics", diagnostics.to_string())?;
+    Ok(answer)
+}
+
+/// Rows (or kernel values) in coordinates where the metric is Euclidean.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn transform_kernel<'py>(
+    py: Python<'py>,
+    state: KernelMetricState<'py>,
+    x: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let ((map, metric), rows) = (state.parts()?, rows_of(x)?);
+    let z = interruptible(py, threads, move |_| KernelMetric::new(map, metric)?.transform(&rows))?;
+    Ok(rows_out(py, &z))
+}
+
+/// A gamma that suits the rows.
+#[pyfunction]
+pub(crate) fn gamma_for(x: &Bound<'_, PyAny>) -> PyResult<f64> {
+    Ok(Kernel::gamma_for(&rows_of(x)?))
+}
