@@ -132,7 +132,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "components_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         jobs = threads(self.n_jobs)
-        z = _mahala.transform((self.components_, self.mean_, self.scale_), X, jobs)
+        z = _mahala.transform((self.components_, self.mean_, self.scale_, None), X, jobs)
         # Of fewer rows than that, all vote.
         k = min(count("n_neighbors", self.n_neighbors, 1), len(self._rows))
         names = class_names(self.classes_)

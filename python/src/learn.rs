@@ -138,6 +138,7 @@ fn describe<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>>
     answer.set_item("components", mat_out(py, model.metric.components()))?;
     answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
     answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
+    answer.set_item("weight_outside", model.metric.weight_outside())?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("params", model.params.to_string())?;
     answer.set_item("diagnostics", model.diagnostics.to_string())?;

@@ -2,7 +2,7 @@
 
 use crate::array::mat_of;
 use crate::run::to_python;
-use mahala::{Balance, Gmml, PairRule, Prior, Regularization, Spd, TChoice};
+use mahala::{Balance, Components, Gmml, PairRule, Prior, Regularization, Spd, TChoice};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -12,11 +12,14 @@ use pyo3::prelude::*;
 pub(crate) struct Params<'py> {
     t: Option<f64>,
     reg: Option<f64>,
-    shrinkage: Option<f64>,
+    /// A number, or 'analytic'.
+    shrinkage: Option<Bound<'py, PyAny>>,
+    shrinkage_target: String,
     prior: Bound<'py, PyAny>,
     sampled: bool,
     standardize: bool,
-    rank: Option<usize>,
+    /// A whole number, or a share.
+    rank: Option<Bound<'py, PyAny>>,
     principal: Option<usize>,
     k: usize,
     folds: usize,
@@ -28,14 +31,14 @@ pub(crate) struct Params<'py> {
 impl Params<'_> {
     /// The library's parameters.
     pub(crate) fn gmml(&self) -> PyResult<Gmml> {
-        let regularization = match (self.reg, self.shrinkage) {
+        let regularization = match (self.reg, &self.shrinkage) {
             (Some(_), Some(_)) => {
                 return Err(PyValueError::new_err(
                     "reg and shrinkage cannot both be given; one must be None",
                 ));
             }
             (Some(lambda), None) => Regularization::Lambda(lambda),
-            (None, Some(rho)) => Regularization::Shrinkage(rho),
+            (None, Some(rho)) => self.shrinkage(rho)?,
             (None, None) => Regularization::None,
         };
         Ok(Gmml {
@@ -44,7 +47,7 @@ impl Params<'_> {
             prior: self.prior()?,
             pairs: if self.sampled { PairRule::Sampled } else { PairRule::All },
             standardize: self.standardize,
-            rank: self.rank,
+            rank: self.rank.as_ref().map(components).transpose()?,
             principal: self.principal,
             k: self.k,
             folds: self.folds,
@@ -53,6 +56,21 @@ impl Params<'_> {
             balance: self.balance()?,
             ..Gmml::default()
         })
+    }
+
+    fn shrinkage(&self, rho: &Bound<'_, PyAny>) -> PyResult<Regularization> {
+        if rho.extract::<String>().is_ok_and(|name| name == "analytic") {
+            return Ok(Regularization::Analytic);
+        }
+        let rho = rho.extract()?;
+        match &*self.shrinkage_target {
+            "diagonal" => Ok(Regularization::Shrinkage(rho)),
+            "similar" => Ok(Regularization::ShrinkSimilar(rho)),
+            "identity" => Ok(Regularization::ShrinkToIdentity(rho)),
+            other => Err(PyValueError::new_err(format!(
+                "shrinkage_target is '{other}'; it must be 'diagonal', 'similar' or 'identity'"
+            ))),
+        }
     }
 
     fn balance(&self) -> PyResult<Balance> {
@@ -80,4 +98,9 @@ impl Params<'_> {
             ))),
         }
     }
+}
+
+/// A whole number of coordinates, or the share they must hold.
+fn components(rank: &Bound<'_, PyAny>) -> PyResult<Components> {
+    rank.extract().map(Components::Count).or_else(|_| rank.extract().map(Components::Share))
 }

@@ -7,7 +7,9 @@ use crate::{say, table};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
-use mahala::{Balance, Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice};
+use mahala::{
+    Balance, Components, Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice,
+};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -91,18 +93,22 @@ pub(crate) struct LearnArgs {
     /// Regularise as in the paper: S + lambda/A0, D + lambda*A0
     #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
-    /// Shrink S and D towards their diagonals, by 0 to 1
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub shrinkage: Option<f64>,
+    /// Shrink S and D, by 0 to 1; 'analytic' finds how far S should be, from the number of rows
+    #[arg(long, value_name = "NUMBER|analytic", allow_negative_numbers = true)]
+    pub shrinkage: Option<ShrinkageArg>,
+    /// What --shrinkage goes towards
+    #[arg(long, value_enum, default_value_t, requires = "shrinkage")]
+    pub shrink_towards: ShrinkTarget,
     /// The prior A0 of --lambda: identity, diagonal, covariance, or a file with a square matrix
     #[arg(long, default_value = "identity", value_name = "PRIOR|FILE")]
     pub prior: PriorArg,
     /// Divide each column by its standard deviation first (remembered in the model)
     #[arg(long)]
     pub standardize: bool,
-    /// Keep only this many coordinates
-    #[arg(long, value_name = "R", value_parser = at_least(1))]
-    pub rank: Option<usize>,
+    /// Keep only so many coordinates, or as many as hold this share of the distances between classes; 'auto': as
+    /// many as cross-validation likes, with all the rest chosen too
+    #[arg(long, value_name = "R|SHARE|auto")]
+    pub rank: Option<RankArg>,
     /// Learn inside this many leading directions of the rows: for tables too large both ways
     #[arg(long, value_name = "N", value_parser = at_least(1))]
     pub principal: Option<usize>,
@@ -121,6 +127,84 @@ pub(crate) struct LearnArgs {
     /// Decides all random draws
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+}
+
+/// How far to shrink.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum ShrinkageArg {
+    By(f64),
+    Analytic,
+}
+
+impl FromStr for ShrinkageArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("analytic", _) => Ok(Self::Analytic),
+            (_, Ok(rho)) => Ok(Self::By(rho)),
+            _ => Err("'analytic' or a number between 0 and 1".into()),
+        }
+    }
+}
+
+/// Where shrinkage leads.
+#[derive(clap::ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum ShrinkTarget {
+    /// S and D towards their diagonals
+    #[default]
+    Diagonal,
+    /// S alone towards its diagonal
+    Similar,
+    /// S and D towards the identity
+    Identity,
+}
+
+/// How many coordinates to keep.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum RankArg {
+    Given(Components),
+    Chosen,
+}
+
+impl FromStr for RankArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse::<usize>(), text.parse::<f64>()) {
+            ("auto", ..) => Ok(Self::Chosen),
+            (_, Ok(count), _) if count > 0 => Ok(Self::Given(Components::Count(count))),
+            (_, Err(_), Ok(share)) if share > 0.0 && share <= 1.0 => {
+                Ok(Self::Given(Components::Share(share)))
+            }
+            _ => Err("'auto', a whole number above 0, or a share such as 0.95".into()),
+        }
+    }
+}
+
+impl LearnArgs {
+    /// The coordinates to keep, if that is said.
+    pub(crate) fn given_rank(&self) -> Option<Components> {
+        match self.rank {
+            Some(RankArg::Given(components)) => Some(components),
+            Some(RankArg::Chosen) | None => None,
+        }
+    }
+
+    fn regularization(&self) -> Result<Regularization> {
+        use {ShrinkTarget as To, ShrinkageArg as Shrink};
+        Ok(match (self.lambda, self.shrinkage, self.shrink_towards) {
+            (Some(lambda), ..) => Regularization::Lambda(lambda),
+            (None, None, _) => Regularization::None,
+            (None, Some(Shrink::By(rho)), To::Diagonal) => Regularization::Shrinkage(rho),
+            (None, Some(Shrink::By(rho)), To::Similar) => Regularization::ShrinkSimilar(rho),
+            (None, Some(Shrink::By(rho)), To::Identity) => Regularization::ShrinkToIdentity(rho),
+            (None, Some(Shrink::Analytic), To::Identity) => {
+                bail!("--shrinkage analytic is for S and its diagonal\nhint: leave --shrink-towards out")
+            }
+            (None, Some(Shrink::Analytic), _) => Regularization::Analytic,
+        })
+    }
 }
 
 /// What counts the same when classes differ in size.
@@ -245,11 +329,7 @@ impl LearnArgs {
         if !matches!(self.prior, PriorArg::Identity) && self.lambda.is_none() {
             bail!("--prior has no effect without --lambda\nhint: add --lambda NUMBER");
         }
-        let regularization = match (self.lambda, self.shrinkage) {
-            (Some(lambda), _) => Regularization::Lambda(lambda),
-            (None, Some(rho)) => Regularization::Shrinkage(rho),
-            (None, None) => Regularization::None,
-        };
+        let regularization = self.regularization()?;
         let prior = match &self.prior {
             PriorArg::Identity => Prior::Identity,
             PriorArg::Diagonal => Prior::Diagonal,
@@ -262,7 +342,7 @@ impl LearnArgs {
             prior,
             pairs,
             standardize: self.standardize,
-            rank: self.rank,
+            rank: self.given_rank(),
             principal: self.principal,
             k: self.k,
             folds: self.cv_folds,
@@ -333,7 +413,7 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
              right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
         ),
         mahala::Error::Parameter { name: "rank", value, .. } => anyhow!(
-            "--rank is {value}; it must be at most the number of columns that vary (there are {})",
+            "--rank is {value}; it must be at most the number of columns that vary, or a share (there are {})",
             table::count(names.len() as u64, "column")
         ),
         mahala::Error::Parameter { name: "t", value, allowed } => {

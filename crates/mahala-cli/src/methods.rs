@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use mahala::learners::{Learned, Learner, Order, Outcome, Report, Step, Training, learn_standardized, named};
-use mahala::{Fit, Gmml, TChoice};
+use mahala::{Components, Fit, Gmml, TChoice};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -50,6 +50,13 @@ pub(crate) struct MethodArgs {
 }
 
 impl MethodArgs {
+    /// The same with one more parameter set.
+    pub(crate) fn with(&self, key: &str, value: Value) -> Self {
+        let mut steering = self.clone();
+        steering.set.push(Setting { key: key.to_owned(), value });
+        steering
+    }
+
     /// Whether nothing is set that only methods with parameters have.
     pub(crate) fn is_idle(&self) -> bool {
         self.set.is_empty() && self.max_iterations.is_none()
@@ -91,6 +98,11 @@ impl Method {
     /// Whether pairs without labels are enough.
     pub(crate) fn learns_from_pairs(self) -> bool {
         matches!(self, Self::Gmml | Self::Itml | Self::Flatgeo | Self::Mmc)
+    }
+
+    /// Whether it has a parameter of this name, or an option.
+    pub(crate) fn has(self, key: &str) -> Result<bool> {
+        Ok(self == Self::Gmml || self.keys()?.iter().any(|known| known == key))
     }
 
     /// The names of its parameters.
@@ -137,7 +149,7 @@ fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml) -> Value {
     };
     put("seed", json!(gmml.seed));
     put("k", json!(gmml.k));
-    if let Some(rank) = gmml.rank {
+    if let Some(Components::Count(rank)) = gmml.rank {
         put("rank", json!(rank));
     }
     if let Some(limit) = args.max_iterations {

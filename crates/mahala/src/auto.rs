@@ -2,11 +2,12 @@
 //!
 //! All recipes see the same folds. A path over t costs one factorisation, and inside the directions of a pencil
 //! the number of directions costs none, so a few dozen factorisations try some two hundred recipes. The best few are
-//! looked at more closely, and neighbourhood rounds are tried from the best of those. Of recipes that cannot be told
-//! apart the simplest is taken.
+//! looked at more closely, and neighbourhood rounds are tried from the best of those. No single recipe wins for sure, so
+//! the best two of each kind are blended.
 
 use crate::all_pairs::check_labels;
 use crate::auto_folds::{Fold, WRONG_AT_K, divide, quarters};
+use crate::blend::blend;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
@@ -16,14 +17,14 @@ use crate::recipe::{Frame, Ground, Path, Recipe, Round};
 use crate::select::{Watch, choose_rows, is_lack_of_pairs};
 use serde::{Deserialize, Serialize};
 
-/// Chooses a [`Recipe`] and follows it.
+/// Chooses recipes and follows them.
 ///
 /// ```
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// let rows = Rows::new((0..80).map(|i| f64::from((37 * i) % 41)).collect(), 2)?;
 /// let data = Dataset::new(rows, Labels::new((0..40).map(|i| ["a", "b"][i % 2])))?;
 /// let chosen = Gmml::auto().fit(&data, None, &mut |_, _| true)?;
-/// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipe));
+/// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipes[0]));
 /// # Ok::<(), mahala::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -38,15 +39,19 @@ pub struct Auto {
     pub budget: f64,
     /// Choose on a random subset of at most this many rows.
     pub selection_rows: usize,
+    /// Learn inside leading directions of the pencil, whatever else might do better.
+    pub reduce: bool,
 }
 
-/// A metric, the recipe it was made by, and what else was tried.
+/// A metric, the recipes it was made by, and what else was tried.
 #[derive(Debug, Clone)]
 pub struct AutoFit {
     /// The metric, from all rows.
     pub metric: Metric,
-    /// How it was made.
-    pub recipe: Recipe,
+    /// How it was made: the sum of what these recipes give, each in the size of its neighbourhoods; the best first.
+    pub recipes: Vec<Recipe>,
+    /// The cross-validated error.
+    pub error: f64,
     /// Everything tried, in order.
     pub trials: Vec<Trial>,
     /// Why this recipe was chosen, in a sentence.
@@ -80,7 +85,7 @@ impl Gmml {
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000 }
+        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000, reduce: false }
     }
 }
 
@@ -106,11 +111,34 @@ impl Auto {
         let folds = divide(&part, groups.as_ref(), self.seed)?;
         let mut search = Search::new(self, &folds, &part, watch)?;
         search.run()?;
-        let (best, reason) = search.decide();
-        let recipe = search.trials[best].recipe.clone();
+        let mut members = search.members();
+        while members.len() > 1 && search.too_much_to_blend(&members) {
+            members.pop();
+        }
+        let error = search.error_of(&members)?;
+        let best = search.ranking().first().map_or(1.0, |&i| search.trials[i].error);
+        let tried = search.trials.len();
+        let reason = match &members[..] {
+            [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
+            _ => format!(
+                "the best {} of {tried} recipes, two of a kind at most: together {:.2} % wrong, the best alone {:.2} %",
+                members.len(),
+                100.0 * error,
+                100.0 * best
+            ),
+        };
+        let metric = blend(&members, data, self.k)?;
         let (folds, cost) = (search.folds.len(), search.spent / search.plain);
-        let trials = search.trials;
-        Ok(AutoFit { metric: recipe.fit(data)?, recipe, trials, reason, cost, rows: part.len(), folds })
+        Ok(AutoFit {
+            metric,
+            recipes: members,
+            error,
+            trials: search.trials,
+            reason,
+            cost,
+            rows: part.len(),
+            folds,
+        })
     }
 
     fn check(&self, data: &Dataset, groups: Option<&Labels>) -> Result<()> {
@@ -137,14 +165,14 @@ impl Auto {
 
 /// Where a recipe learns.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     Columns,
     Standardized,
     Directions,
 }
 
 impl Kind {
-    fn of(recipe: &Recipe) -> Option<Self> {
+    pub(crate) fn of(recipe: &Recipe) -> Option<Self> {
         match (recipe.t, recipe.directions) {
             (None, _) => None,
             (_, Some(_)) => Some(Self::Directions),
@@ -153,13 +181,13 @@ impl Kind {
     }
 }
 
-struct Search<'a, 'w> {
-    auto: &'a Auto,
-    folds: Vec<(Ground<'a>, &'a Fold)>,
-    trials: Vec<Trial>,
+pub(crate) struct Search<'a, 'w> {
+    pub(crate) auto: &'a Auto,
+    pub(crate) folds: Vec<(Ground<'a>, &'a Fold)>,
+    pub(crate) trials: Vec<Trial>,
     /// For each trial the quarters of a wrong vote of every test row.
     wrong: Vec<Vec<u8>>,
-    columns: usize,
+    pub(crate) columns: usize,
     classes: usize,
     /// Multiplications, about: of a plain fit, and so far.
     plain: f64,
@@ -191,15 +219,18 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     fn run(&mut self) -> Result<()> {
-        for standardize in [false, true] {
-            self.try_at(&Recipe::euclidean(standardize), &[0.0])?;
+        let mut kinds = vec![Kind::Directions];
+        if !self.auto.reduce {
+            for standardize in [false, true] {
+                self.try_at(&Recipe::euclidean(standardize), &[0.0])?;
+            }
+            kinds = vec![Kind::Columns, Kind::Standardized, Kind::Directions];
         }
-        let kinds = [Kind::Columns, Kind::Standardized, Kind::Directions];
-        for kind in kinds {
+        for &kind in &kinds {
             self.try_kind(kind, FIRST_SHRINKAGE)?;
         }
         // Halving: the kind that did worst is left out, and any that is clearly behind.
-        for kind in self.worth_while(kinds) {
+        for kind in self.worth_while(&kinds) {
             for shrinkage in OTHER_SHRINKAGES {
                 self.try_kind(kind, shrinkage)?;
             }
@@ -239,42 +270,17 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// The two better kinds; the better one alone if the other is behind by more than three standard errors.
-    fn worth_while(&self, kinds: [Kind; 3]) -> Vec<Kind> {
+    fn worth_while(&self, kinds: &[Kind]) -> Vec<Kind> {
         let best = |kind: Kind| {
             let of_kind = (0..self.trials.len()).filter(|&i| Kind::of(&self.trials[i].recipe) == Some(kind));
             of_kind.min_by(|&a, &b| self.order(a, b)).map(|i| (kind, i))
         };
-        let mut found: Vec<(Kind, usize)> = kinds.into_iter().filter_map(best).collect();
+        let mut found: Vec<(Kind, usize)> = kinds.iter().copied().filter_map(best).collect();
         found.sort_by(|a, b| self.order(a.1, b.1));
         let Some(&(_, first)) = found.first() else { return Vec::new() };
         let gap = |i: usize| self.trials[i].smoothed - self.trials[first].smoothed;
         let near = found.into_iter().take(2).filter(|&(_, i)| gap(i) <= 3.0 * self.doubt(i, first));
         near.map(|(kind, _)| kind).collect()
-    }
-
-    /// The simplest recipe that cannot be told from the best, and why.
-    fn decide(&self) -> (usize, String) {
-        let best = (0..self.trials.len()).min_by(|&a, &b| self.order(a, b)).unwrap_or(0);
-        let simplest = (0..self.trials.len())
-            .filter(|&i| self.trials[i].smoothed - self.trials[best].smoothed <= self.doubt(i, best))
-            .min_by_key(|&i| (self.trials[i].recipe.complexity(), quantised(self.trials[i].smoothed)))
-            .unwrap_or(best);
-        let percent = |i: usize| 100.0 * self.trials[i].error;
-        let reason = if simplest == best {
-            format!(
-                "the lowest cross-validated error of {} recipes, {:.2} %",
-                self.trials.len(),
-                percent(best)
-            )
-        } else {
-            format!(
-                "the simplest of {} recipes within one standard error of the best: {:.2} % against {:.2} %",
-                self.trials.len(),
-                percent(simplest),
-                percent(best)
-            )
-        };
-        (simplest, reason)
     }
 
     /// The standard error of the difference of two recipes on the same rows.
@@ -283,7 +289,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let differences =
             self.wrong[a].iter().zip(&self.wrong[b]).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
         let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-        DOUBT * ((squares - sum * sum / n).max(0.0)).sqrt() / n
+        ((squares - sum * sum / n).max(0.0)).sqrt() / n
     }
 
     fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
@@ -292,17 +298,19 @@ impl<'a, 'w> Search<'a, 'w> {
         x.total_cmp(&y).then(p.cmp(&q)).then(a.cmp(&b))
     }
 
-    /// The best recipes, no two of which differ in t alone.
-    fn best(&self, count: usize) -> Vec<Recipe> {
+    /// All trials, best first.
+    pub(crate) fn ranking(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.trials.len()).collect();
         order.sort_by(|&a, &b| self.order(a, b));
+        order
+    }
+
+    /// The best recipes, no two of which differ in t alone.
+    fn best(&self, count: usize) -> Vec<Recipe> {
         let mut best: Vec<Recipe> = Vec::new();
-        for i in order {
+        for i in self.ranking() {
             let recipe = &self.trials[i].recipe;
-            let same = |other: &Recipe| {
-                recipe.t.is_some() && other.t.is_some() && recipe.with_last_t(0.0) == other.with_last_t(0.0)
-            };
-            if best.len() < count && !best.iter().any(same) {
+            if best.len() < count && !best.iter().any(|other| recipe.differs_in_t_alone(other)) {
                 best.push(recipe.clone());
             }
         }
@@ -364,7 +372,7 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// Counts the work of one fold, and asks whether to go on.
-    fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
+    pub(crate) fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
         self.spent += self.work(recipe, values);
         let share = (self.spent / self.limit).min(1.0);
         if (self.watch)((1000.0 * share) as usize, 1000) { Ok(()) } else { Err(Error::Cancelled) }
@@ -383,9 +391,15 @@ impl<'a, 'w> Search<'a, 'w> {
         searches + recipe.rounds.len() as f64 * round + start
     }
 
-    /// Whether a recipe would go beyond the budget.
+    /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.
     fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
-        self.spent + self.folds.len() as f64 * self.work(recipe, values) > self.limit
+        self.spent + self.folds.len() as f64 * self.work(recipe, values) > FOR_TRIALS * self.limit
+    }
+
+    fn too_much_to_blend(&self, members: &[Recipe]) -> bool {
+        let work: f64 = members.iter().map(|recipe| self.work(recipe, 1)).sum();
+        // Once a fold, and once for all rows.
+        self.spent + (self.folds.len() + 2) as f64 * work > self.limit
     }
 
     /// The quarters of a wrong vote of each test row at each t.
@@ -429,15 +443,10 @@ impl<'a, 'w> Search<'a, 'w> {
 
 /// Below so many multiplications (a fraction of a second) a budget is not worth keeping to.
 const LEAST_WORK: f64 = 2e8;
-/// How many standard errors make a difference.
-const DOUBT: f64 = 1.0;
+/// The share of the budget for trials; the rest is for the blend.
+const FOR_TRIALS: f64 = 0.8;
 /// Multiplications of one solution, over d³.
 const SOLUTION: f64 = 9.0;
 fn rounded(t: f64) -> f64 {
     (100.0 * t).round() / 100.0
-}
-
-/// An error as a whole number, to be compared after complexity.
-fn quantised(error: f64) -> u64 {
-    (1e12 * error) as u64
 }

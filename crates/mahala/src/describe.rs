@@ -8,10 +8,11 @@ use crate::kernel_gmml::{KernelFit, KernelGmml};
 use crate::learners::{Learned, Learner, Report};
 use crate::metric::Metric;
 use crate::model::Model;
-use crate::recipe::Round;
+use crate::recipe::{Recipe, Round};
 use crate::regularize::{Prior, Regularization};
 use crate::scatter::PairCount;
 use crate::select::{Criterion, Selection};
+use crate::subspace::Components;
 use crate::weights::Balance;
 use crate::wide::LearnedSpan;
 use serde_json::{Value, json};
@@ -41,6 +42,10 @@ impl Gmml {
             PairRule::All => "all",
             PairRule::Sampled => "sampled",
         };
+        let rank = self.rank.map(|rank| match rank {
+            Components::Count(r) => json!(r),
+            Components::Share(share) => json!(share),
+        });
         let balance = match self.balance {
             Balance::None => "none",
             Balance::Classes => "classes",
@@ -49,7 +54,7 @@ impl Gmml {
         json!({
             "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage,
             "shrinkage_target": target, "prior": prior, "pairs": pairs,
-            "standardize": self.standardize, "rank": self.rank, "principal": self.principal, "k": self.k,
+            "standardize": self.standardize, "rank": rank, "principal": self.principal, "k": self.k,
             "folds": self.folds, "selection_rows": self.selection_rows, "seed": self.seed, "balance": balance,
         })
     }
@@ -170,11 +175,15 @@ impl AutoFit {
         let rounds = |rounds: &[Round]| -> Vec<Value> {
             rounds.iter().map(|round| json!({"neighbors": round.neighbors, "t": round.t})).collect()
         };
-        let recipe = &self.recipe;
+        let recipe = |recipe: &Recipe| {
+            json!({
+                "recipe": recipe.to_string(), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
+                "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
+            })
+        };
         json!({
-            "recipe": recipe.to_string(), "reason": self.reason, "cost": self.cost, "rows": self.rows,
-            "folds": self.folds, "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
-            "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
+            "recipes": self.recipes.iter().map(recipe).collect::<Vec<_>>(), "reason": self.reason,
+            "error": self.error, "cost": self.cost, "rows": self.rows, "folds": self.folds,
             "trials": self.trials.iter().map(trial).collect::<Vec<_>>(),
         })
     }

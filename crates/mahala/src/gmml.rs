@@ -24,6 +24,7 @@ use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
+use crate::subspace::Components;
 use crate::weights::Balance;
 use crate::wide::{LearnedSpan, Reduced};
 use faer::Mat;
@@ -52,8 +53,9 @@ pub struct Gmml {
     pub pairs: PairRule,
     /// Divide each column by its standard deviation first; the metric remembers it.
     pub standardize: bool,
-    /// Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
-    pub rank: Option<usize>,
+    /// Keep only the coordinates in which dissimilar pairs differ most under the metric: so many, or as many as hold
+    /// this share of their squared distances.
+    pub rank: Option<Components>,
     /// Learn inside this many leading principal directions of the rows, found by a randomised search: for
     /// tables too large both ways. With more columns than rows all directions are followed without it.
     pub principal: Option<usize>,
@@ -341,11 +343,8 @@ impl Gmml {
                 return Err(Error::Parameter { name, value: value.to_string(), allowed });
             }
         }
-        if let Some(rank) = self.rank
-            && !(1..=d).contains(&rank)
-        {
-            let allowed = "at least 1 and at most the number of columns that vary";
-            return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
+        if let Some(rank) = self.rank {
+            rank.check("rank", d)?;
         }
         let kept = if self.pairs == PairRule::All { c } else { 2 };
         self.check_gigabytes("the fit", (kept + 8) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)

@@ -63,6 +63,7 @@
 mod all_pairs;
 mod auto;
 mod auto_folds;
+mod blend;
 mod calibrate;
 mod centred;
 mod dataset;

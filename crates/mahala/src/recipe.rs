@@ -88,6 +88,11 @@ impl Recipe {
         recipe
     }
 
+    /// Whether the t of the last step is all that differs.
+    pub(crate) fn differs_in_t_alone(&self, other: &Self) -> bool {
+        self.t.is_some() && other.t.is_some() && self.with_last_t(0.0) == other.with_last_t(0.0)
+    }
+
     /// How much there is to a recipe: of two that are as good, the simpler is chosen.
     pub(crate) fn complexity(&self) -> usize {
         let learned = usize::from(self.t.is_some());
@@ -281,6 +286,6 @@ fn solve(scatter: &Scatter, shrinkage: f64) -> Result<Path> {
     Ok(Path::Solved(Box::new(gmml.solve(scatter)?)))
 }
 
-fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {
+pub(crate) fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {
     Rows::new(values, columns).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
 }

@@ -9,6 +9,7 @@ use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
 use crate::scatter::PairCount;
+use crate::subspace::Components;
 use faer::{Mat, MatRef};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
@@ -93,18 +94,20 @@ impl Solution {
     /// the leading eigenvectors of `L D Lᵀ`.
     ///
     /// # Errors
-    /// As [`Solution::metric`]; `r` above the number of columns that vary.
-    pub(crate) fn leading(&self, t: f64, r: usize) -> Result<Metric> {
+    /// As [`Solution::metric`]; more directions than columns that vary.
+    pub(crate) fn leading(&self, t: f64, rank: Components) -> Result<Metric> {
         let metric = self.metric(t)?;
-        let Some((active, d)) = &self.dissimilar else { return metric.reduced(r) };
+        rank.check("rank", metric.rank())?;
+        let Some((active, d)) = &self.dissimilar else { return Ok(metric) };
         let l = metric.components();
         // In units near 1, so that the products stay in range; a factor turns no direction.
         let unit = -exponent_of(l.norm_max());
         let varying =
             Mat::from_fn(l.nrows(), active.len(), |i, j| times_power_of_two(l[(i, active[j])], unit));
         let turned = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
-        let rotation = eigen(turned.as_ref(), "L D Lᵀ", &mut Spare::default())?.vectors;
-        let components = product(rotation.as_ref().reverse_cols().transpose(), l);
+        let e = eigen(turned.as_ref(), "L D Lᵀ", &mut Spare::default())?;
+        let components = product(e.vectors.as_ref().reverse_cols().transpose(), l);
+        let r = rank.count(e.values.iter().rev().copied());
         Metric::new(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
 

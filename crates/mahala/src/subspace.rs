@@ -30,7 +30,7 @@ pub struct Subspace {
 pub enum Components {
     /// This many.
     Count(usize),
-    /// As many as hold this share of `Σ (μ_i − 1)` over the directions in which dissimilar pairs differ more.
+    /// As many as hold this share of the spectrum.
     Share(f64),
 }
 
@@ -83,31 +83,50 @@ impl Subspace {
     /// # Errors
     /// A count that is 0 or above what there is; a share outside (0, 1].
     pub fn count(&self, components: Components) -> Result<usize> {
-        let all = self.log_ratios.len();
-        match components {
-            Components::Count(r) if (1..=all).contains(&r) => Ok(r),
-            Components::Count(r) => Err(Error::Parameter {
-                name: "n_components",
-                value: r.to_string(),
-                allowed: "at least 1 and at most the number of columns that vary",
-            }),
-            Components::Share(share) if share > 0.0 && share <= 1.0 => {
-                let top = self.log_ratios.iter().copied().fold(0.0, f64::max);
-                // μ − 1 over e^top, so that nothing overflows.
-                let gain = |log: f64| ((log - top).exp() - (-top).exp()).max(0.0);
-                let total: f64 = self.log_ratios.iter().map(|&log| gain(log)).sum();
-                let mut sum = 0.0;
-                let enough = self.log_ratios.iter().position(|&log| {
-                    sum += gain(log);
-                    sum >= share * total * (1.0 - 1e-12)
-                });
-                Ok(enough.map_or(all, |last| last + 1))
+        components.check("n_components", self.log_ratios.len())?;
+        let top = self.log_ratios.iter().copied().fold(0.0, f64::max);
+        // μ − 1 over e^top, so that nothing overflows.
+        let gain = |&log: &f64| ((log - top).exp() - (-top).exp()).max(0.0);
+        Ok(components.count(self.log_ratios.iter().map(gain)))
+    }
+}
+
+impl Components {
+    /// Refuses a count that is 0 or above what there is, and a share outside (0, 1].
+    pub(crate) fn check(self, name: &'static str, all: usize) -> Result<()> {
+        let (right, allowed) = match self {
+            Self::Count(r) => {
+                ((1..=all).contains(&r), "at least 1 and at most the number of columns that vary")
             }
-            Components::Share(share) => Err(Error::Parameter {
-                name: "n_components",
-                value: share.to_string(),
-                allowed: "a whole number, or a share above 0 and at most 1",
-            }),
+            Self::Share(share) => {
+                (share > 0.0 && share <= 1.0, "a whole number, or a share above 0 and at most 1")
+            }
+        };
+        if right { Ok(()) } else { Err(Error::Parameter { name, value: self.to_string(), allowed }) }
+    }
+
+    /// How many of these amounts, the largest first, are asked for.
+    pub(crate) fn count(self, amounts: impl Iterator<Item = f64>) -> usize {
+        let share = match self {
+            Self::Count(r) => return r,
+            Self::Share(share) => share,
+        };
+        let amounts: Vec<f64> = amounts.map(|x| x.max(0.0)).collect();
+        let enough = share * amounts.iter().sum::<f64>() * (1.0 - 1e-12);
+        let mut sum = 0.0;
+        let last = amounts.iter().position(|x| {
+            sum += x;
+            sum >= enough
+        });
+        last.map_or(amounts.len(), |last| last + 1)
+    }
+}
+
+impl std::fmt::Display for Components {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Count(r) => r.fmt(f),
+            Self::Share(share) => share.fmt(f),
         }
     }
 }

@@ -154,7 +154,7 @@ fn the_choice_is_the_same_with_any_number_of_threads() {
         pool.install(|| Gmml::auto().fit(&data, None, &mut |_, _| true).unwrap())
     };
     let (one, five) = (fit(1), fit(5));
-    assert_eq!(one.recipe, five.recipe);
+    assert_eq!(one.recipes, five.recipes);
     assert_eq!(one.metric, five.metric);
     assert_eq!(one.trials, five.trials);
 }

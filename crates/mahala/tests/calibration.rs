@@ -5,8 +5,8 @@ mod common;
 
 use common::bundled;
 use mahala::{
-    Calibration, Error, Gmml, HeldOut, Metric, Model, Pair, Pairs, Random, TChoice, best_threshold,
-    squared_pair_distances,
+    Calibration, Components, Error, Gmml, HeldOut, Metric, Model, Pair, Pairs, Random, TChoice,
+    best_threshold, squared_pair_distances,
 };
 use serde_json::Value;
 
@@ -126,7 +126,9 @@ fn held_out_pairs_are_on_the_scale_of_the_whole_metric() {
     let data = bundled("wine.csv");
     let mut random = Random::new(1, 0);
     let pairs = Pairs::sampled(data.labels(), &mut random);
-    for (t, standardize, rank) in [(0.1, false, None), (0.5, true, None), (0.9, true, Some(4))] {
+    for (t, standardize, rank) in
+        [(0.1, false, None), (0.5, true, None), (0.9, true, Some(Components::Count(4)))]
+    {
         let gmml = Gmml { t: TChoice::Fixed(t), standardize, rank, ..Gmml::default() };
         let whole = gmml.fit_pairs(data.rows(), &pairs).unwrap().metric;
         let squared = squared_pair_distances(&whole, data.rows(), data.rows(), &pairs).unwrap();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{blobs, bundled};
-use mahala::{Dataset, Fit, Gmml, Knn, Model, Moments, PairRule, Pairs, Scatter, TChoice};
+use mahala::{Components, Dataset, Fit, Gmml, Knn, Model, Moments, PairRule, Pairs, Scatter, TChoice};
 
 /// Runs the work in pools of 1, 2 and 5 threads.
 fn in_pools<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
@@ -55,7 +55,7 @@ fn a_fit_of_160_columns_has_the_same_bits_in_any_pool() {
 #[test]
 fn a_fit_of_520_columns_has_the_same_bits_in_any_pool() {
     let data = blobs(600, 520, 2, 3);
-    for rank in [None, Some(20)] {
+    for rank in [None, Some(Components::Count(20)), Some(Components::Share(0.9))] {
         assert_same_fit(&Gmml { t: TChoice::Fixed(0.3), rank, ..Gmml::default() }, &data);
     }
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{EPS, blobs, bundled, gaussian, labelled, relative_difference, rescaled, table};
 use mahala::{
-    Dataset, Error, Fit, Gmml, Knn, Labels, Mat, Metric, Moments, PairRule, Prior, Random, Regularization,
-    Result, Rows, Spd, TChoice,
+    Components, Dataset, Error, Fit, Gmml, Knn, Labels, Mat, Metric, Moments, PairRule, Prior, Random,
+    Regularization, Result, Rows, Spd, TChoice,
 };
 
 /// Fixed and cross-validated t, all and sampled pairs.
@@ -231,7 +231,7 @@ fn a_uniform_scale_of_1e150_either_way_changes_no_neighbour() {
             let fit = gmml.fit(&scaled).unwrap();
             assert_eq!(fit.t, plain.t);
             assert_eq!(neighbours(&fit, &scaled), neighbours(&plain, &data), "2^{exponent}, {gmml:?}");
-            let reduced = Gmml { rank: Some(2), ..gmml.clone() };
+            let reduced = Gmml { rank: Some(Components::Count(2)), ..gmml.clone() };
             let (fit, plain) = (reduced.fit(&scaled).unwrap(), reduced.fit(&data).unwrap());
             assert_eq!(neighbours(&fit, &scaled), neighbours(&plain, &data), "2^{exponent}, {reduced:?}");
         }
@@ -290,7 +290,7 @@ fn parameters_out_of_range_are_refused_with_the_range() {
     assert_eq!(refused(Gmml { folds: 1, ..Gmml::default() }), "folds is 1; it must be at least 2");
     for rank in [0, 3] {
         assert_eq!(
-            refused(Gmml { rank: Some(rank), ..fixed(0.5) }),
+            refused(Gmml { rank: Some(Components::Count(rank)), ..fixed(0.5) }),
             format!("rank is {rank}; it must be at least 1 and at most the number of columns that vary")
         );
     }
@@ -305,7 +305,7 @@ fn parameters_out_of_range_are_refused_with_the_range() {
 fn a_rank_above_the_number_of_varying_columns_is_refused() {
     let data = labelled(&[[1.0, 7.0], [2.0, 7.0], [4.0, 7.0], [9.0, 7.0]], &["x", "x", "y", "y"]);
     assert_eq!(
-        refusal(Gmml { rank: Some(2), ..fixed(0.5) }.fit(&data)),
+        refusal(Gmml { rank: Some(Components::Count(2)), ..fixed(0.5) }.fit(&data)),
         "rank is 2; it must be at least 1 and at most the rank of the metric"
     );
 }

@@ -5,8 +5,8 @@ mod common;
 
 use common::{bundled, gaussian, halves, relative_difference};
 use mahala::{
-    Dataset, Error, Gmml, Knn, Labels, LocalGmml, LocalMaps, Locality, Mat, Model, Pairs, Random, Rows,
-    SHARES, Scatter, Share, Spd, TChoice, geometric_mean,
+    Components, Dataset, Error, Gmml, Knn, Labels, LocalGmml, LocalMaps, Locality, Mat, Model, Pairs, Random,
+    Rows, SHARES, Scatter, Share, Spd, TChoice, geometric_mean,
 };
 
 /// Inverses and products of matrices of condition up to 1e7.
@@ -187,7 +187,10 @@ fn what_cannot_be_is_refused() {
     assert_eq!(error.to_string(), "share is 1.5; it must be between 0 and 1");
     let error = refuse(LocalGmml { by: Locality::Cluster(0), ..plain.clone() });
     assert!(matches!(error, Error::Parameter { name: "clusters", .. }));
-    let error = refuse(LocalGmml { gmml: Gmml { rank: Some(2), ..Gmml::default() }, ..plain.clone() });
+    let error = refuse(LocalGmml {
+        gmml: Gmml { rank: Some(Components::Count(2)), ..Gmml::default() },
+        ..plain.clone()
+    });
     assert!(matches!(error, Error::Parameter { name: "rank", .. }));
     let cancelled = plain.fit_watched(&data, &mut |_, _| false).unwrap_err();
     assert_eq!(cancelled, Error::Cancelled);

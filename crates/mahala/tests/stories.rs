@@ -5,7 +5,7 @@ mod common;
 
 use common::{bundled, gaussian, halves, labelled};
 use mahala::{
-    Dataset, Gmml, Labels, Metric, Pair, Pairs, Random, Rows, TChoice, area_under_curve,
+    Components, Dataset, Gmml, Labels, Metric, Pair, Pairs, Random, Rows, TChoice, area_under_curve,
     squared_pair_distances, wrong_votes,
 };
 
@@ -78,7 +78,7 @@ fn on_iris_two_coordinates_are_as_good_as_four() {
         let (train, test) = halves(&iris, seed);
         let gmml = Gmml { t: TChoice::Fixed(0.1), ..Gmml::default() };
         all += wrong_with(&gmml.fit(&train).unwrap().metric, &train, &test);
-        let reduced = Gmml { rank: Some(2), ..gmml }.fit(&train).unwrap();
+        let reduced = Gmml { rank: Some(Components::Count(2)), ..gmml }.fit(&train).unwrap();
         assert_eq!((reduced.metric.rank(), reduced.metric.columns()), (2, 4));
         two += wrong_with(&reduced.metric, &train, &test);
     }

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::{
-    Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Prior, Random, Regularization, Rows, SparseRows,
-    TChoice,
+    Components, Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Prior, Random, Regularization, Rows,
+    SparseRows, TChoice,
 };
 
 fn wide(n: usize, d: usize, seed: u64) -> Dataset {
@@ -158,7 +158,7 @@ fn few_columns_of_sparse_rows_are_learned_on_as_they_are() {
 fn all_principal_directions_are_the_span() {
     let data = thin(40, 70);
     let (all, few) = (at(0.5, Regularization::Lambda(0.1)), Some(39));
-    let exact = Gmml { rank: Some(39), ..all.clone() }.fit(&data).unwrap();
+    let exact = Gmml { rank: Some(Components::Count(39)), ..all.clone() }.fit(&data).unwrap();
     let random = Gmml { principal: few, ..all.clone() }.fit(&data).unwrap();
     assert_near(random.metric.matrix().unwrap().as_ref(), exact.metric.matrix().unwrap().as_ref(), 1e-9);
     let span = random.diagnostics.span.unwrap();

@@ -55,7 +55,9 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let fit = gmml.fit(&data)?;
     let curve = tune::curve(&gmml, &data, STEPS)?;
     let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let plane = Gmml { t: TChoice::Fixed(fit.t), rank: Some(2), ..gmml.clone() }.fit(&data)?.metric;
+    let plane = Gmml { t: TChoice::Fixed(fit.t), rank: Some(mahala::Components::Count(2)), ..gmml.clone() }
+        .fit(&data)?
+        .metric;
     let figure = before_and_after(&data, &plane)?;
     let model = fit.into_model(&gmml, table.names, Some((data.rows(), data.labels())), Some(threshold))?;
     let files: [(&str, Vec<u8>); 3] = [

@@ -154,7 +154,7 @@ impl Fit {
             ("--local", beyond.local.is_some()),
             ("--kernel", self.kernel.kernel.is_some()),
             ("--pairs", self.pairs != PairsArg::All),
-            ("--rank", learn.rank.is_some()),
+            ("--rank", learn.given_rank().is_some()),
             ("--standardize", learn.standardize),
         ]
     }

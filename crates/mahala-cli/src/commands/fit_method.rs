@@ -1,6 +1,6 @@
 //! `mahala fit --method`: any method but GMML.
 
-use crate::args::{dataset, explain};
+use crate::args::{RankArg, dataset, explain};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
 use crate::commands::fit_gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::print;
@@ -26,7 +26,14 @@ pub(super) fn fit_method(
 ) -> Result<()> {
     let method = args.method_for(data);
     check_options(args, method)?;
-    let method = configure(&[method], &args.steering, gmml)?.pop().context("no method")?;
+    let steering = match args.learn.rank {
+        Some(RankArg::Chosen) if method != Method::Auto => {
+            bail!("--rank auto goes with --method auto; {} takes a number", method.name())
+        }
+        Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
+        _ => args.steering.clone(),
+    };
+    let method = configure(&[method], &steering, gmml)?.pop().context("no method")?;
     let (model, report) = match &args.pairs {
         PairsArg::File(path) => {
             let given = given_pairs(args, data, path)?;
@@ -127,6 +134,9 @@ fn one_table(given: Given) -> Result<(Rows, Pairs)> {
 /// Options of GMML, and pairs for a method that needs labels.
 fn check_options(args: &Fit, method: Method) -> Result<()> {
     let name = method.name();
+    if args.learn.given_rank().is_some() && !method.has("rank")? {
+        bail!("--rank has no effect on {name}\nhint: --rank auto, or --method gmml");
+    }
     let shared = ["--pairs", "--rank", "--standardize"];
     let own = args.own_options().into_iter().find(|(option, given)| *given && !shared.contains(option));
     if let Some((option, _)) = own.filter(|_| method != Method::Gmml) {
@@ -171,13 +181,14 @@ fn choice_in_words(choice: &Value) -> Vec<String> {
     };
     let best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
     let folds = table::count(choice["folds"].as_u64().unwrap_or(0), "fold");
-    vec![
-        format!("chose: {}", text("recipe")),
-        format!(
-            "because it has {}, over {folds}; work of {:.1} plain fits",
-            text("reason"),
-            number(&choice["cost"])
-        ),
-        table::render(&["best of what was tried", "error %"], &best),
-    ]
+    let chosen = choice["recipes"].as_array().into_iter().flatten();
+    let mut lines: Vec<String> =
+        chosen.map(|member| format!("chose: {}", member["recipe"].as_str().unwrap_or_default())).collect();
+    lines.push(format!(
+        "because they are {}, over {folds}; work of {:.1} plain fits",
+        text("reason"),
+        number(&choice["cost"])
+    ));
+    lines.push(table::render(&["best of what was tried", "error %"], &best));
+    lines
 }

@@ -132,10 +132,12 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
     if let Some(objective) = model.diagnostics["objective"].as_f64() {
         lines.push(("objective", table::rounded(objective)));
     }
-    for key in ["recipe", "reason"] {
-        if let Some(text) = model.diagnostics["choice"][key].as_str() {
-            lines.push((key, text.to_owned()));
-        }
+    let choice = &model.diagnostics["choice"];
+    for member in choice["recipes"].as_array().into_iter().flatten() {
+        lines.push(("recipe", show(&member["recipe"])));
+    }
+    if let Some(reason) = choice["reason"].as_str() {
+        lines.push(("reason", reason.to_owned()));
     }
     lines.push(("outcome", show(&model.diagnostics["outcome"])));
     lines

@@ -1,0 +1,143 @@
+//! Several metrics as one: what the automatic mode returns.
+//!
+//! # Formula
+//! ```text
+//! A = Σ_i A_i/s_i
+//! ```
+//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour. A squared distance is linear in
+//! `A`, so the blend's is the sum of the members', each measured in the size of its own neighbourhoods. Recipes that
+//! cross-validation can hardly tell apart err on different rows; their blend errs less than most of them.
+
+use crate::auto::{Kind, Search};
+use crate::auto_folds::{WRONG_AT_K, quarters};
+use crate::dataset::{Dataset, Rows};
+use crate::error::{Error, Result};
+use crate::knn::Knn;
+use crate::linalg::{eigen, weighted_gram};
+use crate::memory::Spare;
+use crate::metric::Metric;
+use crate::recipe::{Path, Recipe, finite};
+use crate::standardize::ColumnStatistics;
+use faer::Mat;
+
+/// Recipes of each kind in a blend.
+const EACH: usize = 2;
+/// How much more error a member may have than the best recipe.
+const WITHIN: f64 = 1.3;
+/// Rows whose neighbourhoods are measured.
+const MEASURED: usize = 500;
+
+impl Search<'_, '_> {
+    /// The best two recipes of each kind, if they are not far behind the best of all, best first; the plain distance
+    /// only where it is that.
+    pub(crate) fn members(&self) -> Vec<Recipe> {
+        let order = self.ranking();
+        let Some(&first) = order.first() else { return Vec::new() };
+        let best = &self.trials[first];
+        if best.recipe.t.is_none() {
+            return vec![best.recipe.clone()];
+        }
+        let mut members: Vec<(Kind, Recipe)> = Vec::new();
+        for i in order {
+            let trial = &self.trials[i];
+            let Some(kind) = Kind::of(&trial.recipe) else { continue };
+            let full = members.iter().filter(|member| member.0 == kind).count() == EACH;
+            let known = members.iter().any(|member| member.1.differs_in_t_alone(&trial.recipe));
+            if !full && !known && trial.smoothed <= WITHIN * best.smoothed {
+                members.push((kind, trial.recipe.clone()));
+            }
+        }
+        members.into_iter().map(|member| member.1).collect()
+    }
+
+    /// The share of held-out rows that the blend puts into a wrong class.
+    pub(crate) fn error_of(&mut self, members: &[Recipe]) -> Result<f64> {
+        let (mut wrong, mut tested) = (0, 0);
+        for at in 0..self.folds.len() {
+            let (mut voters, mut queries) = (Vec::new(), Vec::new());
+            for recipe in members {
+                self.step(recipe, 1)?;
+                let (ground, fold) = &self.folds[at];
+                let frame = ground.frame(recipe)?;
+                let (path, t) = match recipe.t {
+                    Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
+                    None => (Path::Weights(vec![0.0; self.columns]), 0.0),
+                };
+                let seen = |part: &Dataset| -> Result<Rows> {
+                    path.rows_at(&path.coordinates(&frame.place(part.rows())?), t)
+                };
+                let seen = (seen(&fold.voters)?, seen(&fold.test)?);
+                let unit = 1.0 / neighbourhood(&seen.0, self.auto.k)?.sqrt();
+                voters.push((seen.0, unit));
+                queries.push((seen.1, unit));
+            }
+            let fold = self.folds[at].1;
+            let k = (self.auto.k + 2 + usize::from(fold.own.is_some())).min(fold.voters.len());
+            let found = Knn::new(side_by_side(&voters)?)?.search(&side_by_side(&queries)?, k)?;
+            let votes = quarters(&found, fold, self.auto.k);
+            wrong += votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
+            tested += votes.len();
+        }
+        Ok(wrong as f64 / tested.max(1) as f64)
+    }
+}
+
+/// Follows every recipe on all rows and adds the metrics up.
+///
+/// # Errors
+/// As [`Recipe::fit`].
+pub(crate) fn blend(members: &[Recipe], data: &Dataset, k: usize) -> Result<Metric> {
+    if let [only] = members {
+        return only.fit(data);
+    }
+    // In units of the standard deviations no column outweighs the others, however they are measured.
+    let statistics = ColumnStatistics::of(data.rows());
+    let d = data.columns();
+    let mut a = Mat::<f64>::zeros(d, d);
+    for recipe in members {
+        let metric = recipe.fit(data)?;
+        let unit = 1.0 / neighbourhood(&metric.transform(data.rows())?, k)?;
+        let l = metric.components();
+        let scaled = |i: usize, j: usize| {
+            l[(i, j)] * metric.scale().map_or(statistics.scale[j], |scale| statistics.scale[j] / scale[j])
+        };
+        let turned = Mat::from_fn(d, l.nrows(), |j, i| scaled(i, j));
+        a += weighted_gram(turned.as_ref(), &vec![unit; l.nrows()]);
+    }
+    if !(0..d).all(|j| a.col(j).iter().all(|x| x.is_finite())) {
+        return Err(Error::OutOfRange { what: "the metric" });
+    }
+    let e = eigen(a.as_ref(), "A", &mut Spare::default())?;
+    let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
+    let kept: Vec<usize> = (0..d).rev().filter(|&i| e.values[i] > least).collect();
+    let components = Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])]);
+    Metric::new(components, statistics.mean, Some(statistics.scale))
+}
+
+/// The mean squared distance to the k-th neighbour; of rows that lie on each other, to their mean.
+fn neighbourhood(rows: &Rows, k: usize) -> Result<f64> {
+    let step = rows.len().div_ceil(MEASURED).max(1);
+    let some: Vec<usize> = (0..rows.len()).step_by(step).collect();
+    // One more, for a row finds itself.
+    let found = Knn::new(rows.clone())?.search(&rows.subset(&some), (k + 1).min(rows.len()))?;
+    let last = |i: usize| found.distances(i).last().map_or(0.0, |distance| distance * distance);
+    let mean = (0..found.len()).map(last).sum::<f64>() / found.len().max(1) as f64;
+    if mean > 0.0 {
+        return Ok(mean);
+    }
+    let spread: f64 = ColumnStatistics::of(rows).scale.iter().map(|scale| scale * scale).sum();
+    Ok(if spread > 0.0 { spread } else { 1.0 })
+}
+
+/// Tables with the same rows, each times its factor, as one.
+fn side_by_side(parts: &[(Rows, f64)]) -> Result<Rows> {
+    let n = parts.first().map_or(0, |part| part.0.len());
+    let columns = parts.iter().map(|part| part.0.columns()).sum();
+    let mut values = Vec::with_capacity(n * columns);
+    for i in 0..n {
+        for (rows, factor) in parts {
+            values.extend(rows.row(i).iter().map(|x| factor * x));
+        }
+    }
+    finite(values, columns)
+}
