@@ -112,7 +112,7 @@ fn what_cannot_be_is_refused_in_words() {
     let fit = |options: &str| format!("fit iris.csv --label label -o m.st {options}");
     place.refuses(
         &fit("--method itml --set gama=1"),
-        "error: --set gama: there is no such parameter\nhint: itml has gamma, k, max_projections, seed, tolerance",
+        "error: --set gama: there is no such parameter\nhint: itml has bounds, gamma, k, max_projections, seed, tolerance",
     );
     place.refuses(
         &fit("--set gamma=1"),
@@ -122,10 +122,24 @@ fn what_cannot_be_is_refused_in_words() {
         &fit("--method itml --set gamma=big"),
         "error: the parameters of itml are wrong: gamma is \"big\"; it must be 'auto' or a number above 0",
     );
+    place.refuses(
+        &fit("--method itml --set bounds=[0,1]"),
+        "error: bounds is 0, 1; it must be two squared distances above 0",
+    );
     place.refuses(&fit("--method itml --set gamma=0"), "error: gamma is 0; it must be above 0 and finite");
     place.refuses(
         &fit("--method euclidean --max-iterations 5"),
-        "error: --max-iterations has no effect: none of the methods iterates",
+        "error: --max-iterations has no effect: none of the methods iterates\nhint: leave it out; a closed form is one step, and so is each fit of a cross-validation",
+    );
+    for closed in ["euclidean", "covariance", "gmml"] {
+        place.refuses(
+            &fit(&format!("--method {closed} --time-limit 5")),
+            "error: --time-limit has no effect: none of the methods iterates\nhint: leave it out; a closed form is one step, and so is each fit of a cross-validation",
+        );
+    }
+    place.refuses(
+        &fit("--method auto --time-limit 1e-9"),
+        "error: the time was up before everything was chosen, and nothing is written\nhint: a longer --time-limit, less to try (--set budget=2), or --method gmml, which chooses t alone",
     );
     place.refuses(
         &fit("--method mmc --lambda 1"),
