@@ -123,6 +123,9 @@ impl Lmnn {
             Hinge::Squared => (1.0, 1.0),
             Hinge::Classic => (1.0 - self.push, self.push),
         };
+        if z.iter().all(|&z| z == 0.0) {
+            return f64::INFINITY; // stationary, though rarely a minimum: a shorter step, not to the point itself
+        }
         let row = |i: usize| &z[i * rank..(i + 1) * rank];
         let distances: Vec<f64> = targets.pairs().map(|(i, j)| squared_distance(row(i), row(j))).collect();
         let weights = vec![pull; distances.len()];
