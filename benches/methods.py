@@ -1,6 +1,6 @@
 """Our ITML, LMNN, MMC and NCA beside metric-learn's and scikit-learn's, in one process, on one table.
 
-Usage: python benches/methods.py TABLE.csv (label last). Wants mahala, metric-learn and scikit-learn 1.7 or older
+Usage: python benches/methods.py TABLE.csv [METHOD ...] (label last; all four methods if none is named). Wants mahala, metric-learn and scikit-learn 1.7 or older
 in one environment. One JSON line a method: CPU seconds of one fit of each (the least of three, taken in turn), the
 ratio, and the objective at each one's result, by its definition. Smaller is better but for MMC and NCA:
 
@@ -65,6 +65,8 @@ def main():
             lambda components: hinge(rows, rows @ components.T, labels),
         ),
     ]:
+        if name not in (sys.argv[2:] or [name]):
+            continue
         rounds = [(timed(theirs), timed(our)) for _ in range(3)]
         theirs, our = rounds[0][0][0], rounds[0][1][0]
         cpu = [min(times[side][1] for times in rounds) for side in (0, 1)]
