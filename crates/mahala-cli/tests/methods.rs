@@ -115,7 +115,7 @@ fn what_cannot_be_is_refused_in_words() {
         "error: --set gama: there is no such parameter\nhint: itml has bounds, gamma, k, max_projections, seed, tolerance",
     );
     place.refuses(
-        &fit("--set gamma=1"),
+        &fit("--method gmml --set gamma=1"),
         "error: --set gamma: there is no such parameter\nhint: gmml has options of its own (--t, --lambda, --shrinkage)",
     );
     place.refuses(
