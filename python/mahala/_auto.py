@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from . import _mahala
 from ._common import class_names, encode
 from ._gmml import check_two
-from ._rivals import Rival
+from ._rival import Rival
 
 Self = TypeVar("Self", bound="AutoGMML")
 

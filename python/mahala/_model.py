@@ -17,7 +17,8 @@ from ._knn import MahalanobisKNN
 from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
-from ._rivals import RIVALS, Rival, unfitted
+from ._rival import Rival
+from ._rivals import RIVALS, unfitted
 
 
 def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:

@@ -139,6 +139,8 @@ def test_ctrl_c_ends_a_fit():
     [
         (ITML(gamma="big"), "'auto' or a number above 0"),
         (ITML(gamma=0), "gamma is 0"),
+        (ITML(bounds=3.0), "bounds is 3.0; it must be two numbers"),
+        (ITML(bounds=(1.0, -1.0)), "bounds is 1, -1; it must be two squared distances above 0"),
         (ITML(max_iter=0), "max_iter is 0"),
         (ITML(time_limit=-1), "time_limit is -1"),
         (LMNN(init="somewhere"), "expected one of `auto`"),
@@ -164,6 +166,6 @@ def test_parameters_are_in_the_file(iris, tmp_path):
     save(ITML(gamma=0.25).fit(*iris), tmp_path / "m.safetensors")
     params = load(tmp_path / "m.safetensors").model_params_
     assert json.dumps(params, sort_keys=True) == (
-        '{"gamma": 0.25, "k": 5, "max_projections": 100000, "method": "itml", "seed": 0, '
+        '{"bounds": null, "gamma": 0.25, "k": 5, "max_projections": 100000, "method": "itml", "seed": 0, '
         '"standardize": false, "tolerance": 0.01}'
     )

@@ -419,6 +419,10 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::Parameter { name: "t", value, allowed } => {
             anyhow!("t is {value}; it must be {allowed}\nhint: --t 0.5")
         }
+        mahala::Error::Cancelled => anyhow!(
+            "the time was up before everything was chosen, and nothing is written\nhint: a longer --time-limit, \
+             less to try (--set budget=2), or --method gmml, which chooses t alone"
+        ),
         mahala::Error::Memory { .. } => anyhow!("{error}\nhint: --principal 256"),
         mahala::Error::Parameter {
             name:

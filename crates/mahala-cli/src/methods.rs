@@ -59,7 +59,7 @@ impl MethodArgs {
 
     /// Whether nothing is set that only methods with parameters have.
     pub(crate) fn is_idle(&self) -> bool {
-        self.set.is_empty() && self.max_iterations.is_none()
+        self.set.is_empty() && self.max_iterations.is_none() && self.time_limit.is_none()
     }
 }
 
@@ -95,6 +95,11 @@ impl Method {
         }
     }
 
+    /// Whether there is nothing that could be stopped half-way.
+    fn is_closed_form(self) -> bool {
+        matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml)
+    }
+
     /// Whether pairs without labels are enough.
     pub(crate) fn learns_from_pairs(self) -> bool {
         matches!(self, Self::Gmml | Self::Itml | Self::Flatgeo | Self::Mmc)
@@ -123,7 +128,10 @@ pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> R
         bail!("--set {key}: there is no such parameter\nhint: {}", list(methods, &keys));
     }
     if args.max_iterations.is_some() && !keys.iter().flatten().any(|key| LIMITS.contains(&&**key)) {
-        bail!("--max-iterations has no effect: none of the methods iterates");
+        bail!("--max-iterations has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
+    }
+    if args.time_limit.is_some() && methods.iter().all(|method| method.is_closed_form()) {
+        bail!("--time-limit has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
     }
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
     let configured = |(&method, keys): (&Method, &Vec<String>)| {
@@ -135,6 +143,9 @@ pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> R
     };
     methods.iter().zip(&keys).map(configured).collect()
 }
+
+/// Why there is nothing to stop.
+const CLOSED: &str = "a closed form is one step, and so is each fit of a cross-validation";
 
 /// What the methods call their limit of iterations.
 const LIMITS: [&str; 2] = ["max_iterations", "max_projections"];

@@ -112,20 +112,34 @@ fn what_cannot_be_is_refused_in_words() {
     let fit = |options: &str| format!("fit iris.csv --label label -o m.st {options}");
     place.refuses(
         &fit("--method itml --set gama=1"),
-        "error: --set gama: there is no such parameter\nhint: itml has gamma, k, max_projections, seed, tolerance",
+        "error: --set gama: there is no such parameter\nhint: itml has bounds, gamma, k, max_projections, seed, tolerance",
     );
     place.refuses(
-        &fit("--set gamma=1"),
+        &fit("--method gmml --set gamma=1"),
         "error: --set gamma: there is no such parameter\nhint: gmml has options of its own (--t, --lambda, --shrinkage)",
     );
     place.refuses(
         &fit("--method itml --set gamma=big"),
         "error: the parameters of itml are wrong: gamma is \"big\"; it must be 'auto' or a number above 0",
     );
+    place.refuses(
+        &fit("--method itml --set bounds=[0,1]"),
+        "error: bounds is 0, 1; it must be two squared distances above 0",
+    );
     place.refuses(&fit("--method itml --set gamma=0"), "error: gamma is 0; it must be above 0 and finite");
     place.refuses(
         &fit("--method euclidean --max-iterations 5"),
-        "error: --max-iterations has no effect: none of the methods iterates",
+        "error: --max-iterations has no effect: none of the methods iterates\nhint: leave it out; a closed form is one step, and so is each fit of a cross-validation",
+    );
+    for closed in ["euclidean", "covariance", "gmml"] {
+        place.refuses(
+            &fit(&format!("--method {closed} --time-limit 5")),
+            "error: --time-limit has no effect: none of the methods iterates\nhint: leave it out; a closed form is one step, and so is each fit of a cross-validation",
+        );
+    }
+    place.refuses(
+        &fit("--method auto --time-limit 1e-9"),
+        "error: the time was up before everything was chosen, and nothing is written\nhint: a longer --time-limit, less to try (--set budget=2), or --method gmml, which chooses t alone",
     );
     place.refuses(
         &fit("--method mmc --lambda 1"),
@@ -134,4 +148,81 @@ fn what_cannot_be_is_refused_in_words() {
     place.misuse(&fit("--method itml --set gamma"), "it must be KEY=VALUE, such as gamma=0.1");
     place.misuse(&fit("--method itml --time-limit 0"), "it must be a number of seconds above 0");
     place.misuse(&fit("--method nothing"), "[possible values: euclidean, covariance, gmml, auto, itml, lmnn");
+}
+
+/// Whether there is a model; if not, there is an error in words.
+fn survives(place: &Place, line: &str) -> bool {
+    let ran = place.run(line);
+    assert!(ran.code == 0 || ran.code == 1, "mahala {line}: {}\n{}", ran.code, ran.stderr);
+    assert!(ran.code == 0 || ran.stderr.starts_with("error: "), "mahala {line}\n{}", ran.stderr);
+    ran.code == 0
+}
+
+#[test]
+fn hopeless_tables_get_a_model_or_an_error_in_words() {
+    let place = Place::new();
+    let table = |header: &str, rows: &[&str]| format!("{header},label\n{}\n", rows.join("\n"));
+    let line: Vec<String> = (0..10).map(|x| format!("{x},{}", if x < 5 { "a" } else { "b" })).collect();
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let (all, blind) = (EVERY.as_slice(), ["euclidean", "covariance"].as_slice());
+    // Who can learn something; those that look at no classes always can.
+    for (name, text, able) in [
+        ("one class", table("x,y", &["0,1,a", "1,0,a", "3,2,a"]), blind),
+        ("each alone", table("x,y", &["0,1,a", "1,0,b", "3,2,c"]), blind),
+        ("constant", table("x,y", &["1,1,a", "1,1,a", "1,1,b", "1,1,b"]), &blind[..1]),
+        ("one alone", table("x,y", &["0,1,a", "1,0,a", "2,4,b", "3,3,b", "9,7,c"]), all),
+        ("dependent", table("x,y", &["0,0,a", "1,2,a", "3,6,b", "4,8,b", "2,4,a"]), all),
+        ("one column", table("x", &line), all),
+    ] {
+        place.write("t.csv", text);
+        for method in EVERY {
+            for options in ["", " --standardize"] {
+                let line = format!("fit t.csv --label label --method {method} -o m.st{options}");
+                assert_eq!(survives(&place, &line), able.contains(&method), "{name}: {line}");
+            }
+        }
+    }
+    // No similar rows that differ; too few rows to choose t on; units that no one metric has room for.
+    for (text, unable) in [
+        (table("x,y", &["0,1,a", "0,1,a", "3,2,b", "3,2,b"]), "mmc"),
+        (table("p,q,r,s,t", &["0,1,5,2,7,a", "1,0,4,2,6,a", "9,7,3,1,8,b"]), "gmml"),
+        (table("x,y", &["0,1e60,a", "1e-60,0,a", "3e-60,2e60,b", "4e-60,3e60,b"]), "gmml"),
+    ] {
+        place.write("t.csv", text);
+        for method in EVERY {
+            let line = format!("fit t.csv --label label --method {method} -o m.st");
+            assert_eq!(survives(&place, &line), method != unable, "{line}");
+        }
+    }
+    place.write("t.csv", table("x,y", &["0,0,a", "1,2,a", "3,6,b", "4,8,b", "2,4,a"]));
+    for start in ["identity", "pca", "lda", "auto"] {
+        // From any of them LMNN finds the one direction there is, and does not collapse it.
+        let line =
+            format!("fit t.csv --label label --method lmnn --rank 1 --set start={start} --json -o m.st");
+        let objective = place.json(&line)["diagnostics"]["objective"].as_f64().expect("a number");
+        assert!((objective - 8.734).abs() < 0.01, "{start}: {objective}");
+    }
+    place.refuses(
+        "fit t.csv --label label --method nca --rank 2 --set start=lda -o m.st",
+        "error: start is lda, with rank 2; it must be pca or identity: lda has fewer directions than there are classes",
+    );
+}
+
+#[test]
+fn hopeless_pairs_get_a_model_or_an_error_in_words() {
+    let place = Place::new();
+    for (pairs, hopeful) in [
+        ("1,2,1\n1,2,1\n1,2,1\n1,80,0\n1,80,0\n", true),
+        ("1,2,1\n2,1,0\n", true),
+        ("1,2,1\n", false),
+        ("1,80,0\n", false),
+        ("1,1,1\n7,7,0\n", false),
+    ] {
+        place.write("pairs.csv", format!("first,second,similar\n{pairs}"));
+        for method in ["gmml", "itml", "mmc", "flatgeo"] {
+            let line = format!("fit iris.csv --ignore label --pairs pairs.csv --method {method} -o m.st");
+            let fitted = survives(&place, &line);
+            assert!(fitted || !hopeful || method == "gmml", "{pairs} {method}");
+        }
+    }
 }

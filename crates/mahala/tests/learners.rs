@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{blobs, bundled, reference};
+use common::{blobs, bundled, reference, rescaled};
 use mahala::learners::{
     Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Learned, Learner, Lmnn, Mcml, Mmc, NAMES, Nca,
     Order, Outcome, Training, learn_standardized, named,
@@ -321,6 +321,24 @@ fn standardised_columns_make_units_irrelevant() {
 }
 
 /// The objectives of metric-learn's MMC on pairs of the bundled sets (`reference/make_mmc_references.py`).
+#[test]
+fn itmls_bounds_are_squared_distances_in_the_units_of_the_rows() {
+    let data = bundled("iris.csv");
+    let of = |bounds| {
+        let itml =
+            Itml { bounds: Some(bounds), max_projections: 1_000_000, tolerance: 1e-3, ..Itml::default() };
+        learn(&itml, &Training::Labelled(&data)).unwrap().report.objective.unwrap()
+    };
+    // No pair is farther apart than 100 or nearer than 1e-9: nothing is violated, and A stays I.
+    assert!(of((100.0, 1e-9)).abs() < 1e-12);
+    assert!(of((0.1, 10.0)) > 1.0);
+    // Beside rows of 1e100 it is no distance at all.
+    let far = Itml { bounds: Some((1e-250, 1.0)), ..Itml::default() };
+    let huge = rescaled(&data, &[1e100; 4]);
+    let error = learn(&far, &Training::Labelled(&huge)).unwrap_err().to_string();
+    assert!(error.contains("bounds is 0.000"), "{error}");
+}
+
 #[test]
 fn mmc_is_not_worse_than_metric_learn_on_the_same_pairs() {
     for case in reference("mmc.json")["cases"].as_array().unwrap() {

@@ -116,7 +116,11 @@ fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<
             _ => format!("{name}: iteration {}{objective}", step.iteration),
         });
     };
-    let (learned, _) = method.learn(training, show).map_err(|error| explain(error, &table.names))?;
+    let (learned, _) = method.learn(training, show).map_err(|error| match error {
+        // ITML's, given by --set; --gamma is a kernel's.
+        mahala::Error::Parameter { name: "gamma", .. } => error.into(),
+        _ => explain(error, &table.names),
+    })?;
     progress.finish();
     Ok(learned)
 }

@@ -41,7 +41,7 @@ impl Constraints {
     /// # Errors
     /// One class, no class of two rows, a pair that names no row, or no pair whose rows differ.
     pub(crate) fn of(training: &Training<'_>, seed: u64) -> Result<Self> {
-        if let Training::Labelled(data) = training {
+        if let Training::Labelled(data) | Training::Grouped(data, _) = training {
             check_labels(data.labels())?;
         }
         let (rows, pairs) = (training.rows(), training.pairs(seed));
@@ -115,6 +115,24 @@ impl Bounds {
         }
         let centre = |bin: f64| least + (most - least) * (bin - 0.5) / 100.0;
         Ok(Self { lower: centre(5.0), upper: centre(95.0) })
+    }
+
+    /// Bounds in the units of the rows, brought to units of `4^exponent`.
+    ///
+    /// # Errors
+    /// They are too far from the scale of the rows.
+    pub(crate) fn given((lower, upper): (f64, f64), exponent: i32) -> Result<Self> {
+        let scaled = |bound: f64| times_power_of_two(bound, -2 * exponent);
+        let bounds = Self { lower: scaled(lower), upper: scaled(upper) };
+        if [bounds.lower, bounds.upper].iter().all(|bound| bound.is_normal()) {
+            return Ok(bounds);
+        }
+        let value = format!("{lower}, {upper}");
+        Err(Error::Parameter {
+            name: "bounds",
+            value,
+            allowed: "of the scale of the rows' squared distances",
+        })
     }
 }
 

@@ -3,8 +3,8 @@
 //!
 //! # Formula
 //! ```text
-//! min_G f(G) = 1/m Σ_ij ½ max(0, ρ(d_A(x_i, x_j) − y))²,     A = GGᵀ,  G ∈ ℝ^{d×r}
-//! ∇f(G) = 2/m Σ_ij ρ·max(0, ρ(d_A − y)) · x_ij x_ijᵀ G
+//! min_G f(G) = 1/m Σ_ij w_ij ½ max(0, ρ(d_A(x_i, x_j) − y))²,     A = GGᵀ,  G ∈ ℝ^{d×r},  m = Σ w_ij
+//! ∇f(G) = 2/m Σ_ij w_ij ρ·max(0, ρ(d_A − y)) · x_ij x_ijᵀ G
 //! ```
 //! with ρ = +1, y = l for similar pairs (not farther apart than l) and ρ = −1, y = u for dissimilar pairs (not
 //! nearer than u). (The GMML paper prints the two the other way round; so printed it would push similar
@@ -40,8 +40,8 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FlatGeo {
-    /// The rank r; that of the identity if None. Below the full rank G starts at the principal axes of the
-    /// differences.
+    /// The rank r; full if None, and G starts at I. Below the full rank it starts at the principal axes of
+    /// the differences.
     pub rank: Option<usize>,
     /// Stop when f, or its decrease as a share of it, is below this.
     pub tolerance: f64,

@@ -46,13 +46,15 @@ use serde_json::Value;
 pub struct Itml {
     /// What a violated constraint costs: small, and A stays near I; large, and constraints are hard.
     pub gamma: GammaChoice,
+    /// l and u, squared distances; from a sample of the rows' own distances if None.
+    pub bounds: Option<(f64, f64)>,
     /// Stop after this many projections.
     pub max_projections: usize,
     /// Stop when a sweep over all pairs changes the dual by less, `‖λ−λ'‖₁ / (‖λ‖₂ + ‖λ'‖₂)`.
     pub tolerance: f64,
     /// Neighbours that vote when γ is chosen.
     pub k: usize,
-    /// Decides the pairs, the bounds, and the folds when γ is chosen.
+    /// Decides the pairs, the bounds unless given, and the folds when γ is chosen.
     pub seed: u64,
 }
 
@@ -92,7 +94,14 @@ impl From<GammaChoice> for Value {
 
 impl Default for Itml {
     fn default() -> Self {
-        Self { gamma: GammaChoice::Fixed(1.0), max_projections: 100_000, tolerance: 0.01, k: 5, seed: 0 }
+        Self {
+            gamma: GammaChoice::Fixed(1.0),
+            bounds: None,
+            max_projections: 100_000,
+            tolerance: 0.01,
+            k: 5,
+            seed: 0,
+        }
     }
 }
 
@@ -124,6 +133,11 @@ impl Learner for Itml {
 impl Itml {
     fn check(&self) -> Result<()> {
         let refuse = |name, value: String, allowed| Err(Error::Parameter { name, value, allowed });
+        if let Some((lower, upper)) = self.bounds
+            && !(lower > 0.0 && upper > 0.0 && lower.is_finite() && upper.is_finite())
+        {
+            return refuse("bounds", format!("{lower}, {upper}"), "two squared distances above 0");
+        }
         match self.gamma {
             GammaChoice::Fixed(gamma) if !(gamma > 0.0 && gamma.is_finite()) => {
                 refuse("gamma", gamma.to_string(), "above 0 and finite")
@@ -144,7 +158,10 @@ impl Itml {
         observer: &mut Observer<'_>,
     ) -> Result<Learned> {
         let constraints = Constraints::of(training, self.seed)?;
-        let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;
+        let bounds = match self.bounds {
+            Some(bounds) => Bounds::given(bounds, constraints.exponent)?,
+            None => Bounds::of(training.rows(), constraints.exponent, self.seed)?,
+        };
         let mut state = Projections::new(&constraints, bounds, gamma);
         let outcome = state.run(self.max_projections, self.tolerance, observer);
         let report =

@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::knn::Knn;
 use crate::knn_kernel::squared_distance;
 use crate::linalg::product;
-use faer::MatRef;
+use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -96,7 +96,14 @@ impl Learner for Lmnn {
         let targets = Targets::nearest(&data, self.targets)?;
         let start = row_major(self.start.components(&data, rank)?.as_ref());
         let limits = Limits { max_iterations: self.max_iterations, tolerance: self.tolerance };
-        let mut function = |l: &[f64], gradient: &mut [f64]| self.loss(&data, &targets, l, gradient);
+        let spread = Spread::new(&data);
+        let least = 1e-12 * spread.of(&start).min(1.0);
+        let mut function = |l: &[f64], gradient: &mut [f64]| {
+            if spread.of(l) < least {
+                return f64::INFINITY; // a shorter step
+            }
+            self.loss(&data, &targets, l, gradient)
+        };
         let (point, report) = minimise(&mut function, start, &limits, observer)?;
         data.learned(MatRef::from_row_major_slice(&point, rank, data.columns()), report)
     }
@@ -143,6 +150,28 @@ impl Lmnn {
         let slope = product(laplacian.transpose(), data.rows().as_mat());
         gradient.iter_mut().enumerate().for_each(|(at, g)| *g = 2.0 * slope[(at / d, at % d)]);
         sums.value
+    }
+}
+
+/// How far the rows are from one point. At L = 0 all derivatives vanish, though it is rarely a minimum, and the
+/// first step, which has the length of a row of the first L, may lead there: it must not.
+struct Spread {
+    scatter: Mat<f64>,
+    rows: usize,
+}
+
+impl Spread {
+    fn new(data: &Labelled) -> Self {
+        Self { scatter: data.total_scatter(), rows: data.len() }
+    }
+
+    /// The mean of `‖Lx‖²`, which is `tr(L·XᵀX·Lᵀ)/n`.
+    fn of(&self, l: &[f64]) -> f64 {
+        let d = self.scatter.ncols();
+        let l = MatRef::from_row_major_slice(l, l.len() / d, d);
+        let seen = product(l, self.scatter.as_ref());
+        let cells = (0..l.nrows()).flat_map(|i| (0..d).map(move |j| (i, j)));
+        cells.map(|at| l[at] * seen[at]).sum::<f64>() / self.rows as f64
     }
 }
 

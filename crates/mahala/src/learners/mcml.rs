@@ -18,7 +18,7 @@
 
 use super::labelled::{Labelled, row_major};
 use super::lbfgs::{Limits, minimise};
-use super::softmax::{RowSums, Weights, weighted_scatter};
+use super::softmax::{RowSums, Softmax, Weights};
 use super::{Learned, Learner, Observer, Training, fields};
 use crate::error::{Error, Result};
 use crate::linalg::{eigen, product};
@@ -62,7 +62,9 @@ impl Learner for Mcml {
         let white = data.mapped(whitening.as_ref())?;
         let q = similar_scatter(&white);
         let limits = Limits { max_iterations: self.max_iterations, tolerance: self.tolerance };
-        let mut function = |l: &[f64], gradient: &mut [f64]| loss(&white, q.as_ref(), l, gradient);
+        let mut softmax = Softmax::new(&white);
+        let mut function =
+            |l: &[f64], gradient: &mut [f64]| loss(&white, &mut softmax, q.as_ref(), l, gradient);
         let start = row_major(Mat::<f64>::identity(m, m).as_ref());
         let (point, report) = minimise(&mut function, start, &limits, observer)?;
         let l = product(MatRef::from_row_major_slice(&point, m, m), whitening.transpose());
@@ -71,7 +73,13 @@ impl Learner for Mcml {
 }
 
 /// `f(LᵀL)`, and its gradient `2L·∇f` by `L`.
-fn loss(data: &Labelled, q: MatRef<'_, f64>, l: &[f64], gradient: &mut [f64]) -> f64 {
+fn loss(
+    data: &Labelled,
+    softmax: &mut Softmax<'_>,
+    q: MatRef<'_, f64>,
+    l: &[f64],
+    gradient: &mut [f64],
+) -> f64 {
     let d = data.columns();
     let l = MatRef::from_row_major_slice(l, l.len() / d, d);
     let weigh = |row: &RowSums| {
@@ -80,7 +88,7 @@ fn loss(data: &Labelled, q: MatRef<'_, f64>, l: &[f64], gradient: &mut [f64]) ->
         }
         Weights { all: -1.0 / row.all, same: 0.0, value: row.all.ln() - row.nearest }
     };
-    let (value, scatter) = weighted_scatter(data, &data.transformed(l), &weigh);
+    let (value, scatter) = softmax.weighted_scatter(&data.transformed(l), &weigh);
     let (pulled, pushed) = (product(l, q), product(l, scatter.as_ref()));
     let mut trace = 0.0;
     for (at, g) in gradient.iter_mut().enumerate() {
@@ -116,8 +124,9 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_objective() {
-        let error =
-            gradient_error(4, |data, l, gradient| loss(data, similar_scatter(data).as_ref(), l, gradient));
+        let error = gradient_error(4, |data, l, gradient| {
+            loss(data, &mut Softmax::new(data), similar_scatter(data).as_ref(), l, gradient)
+        });
         assert!(error < 1e-7, "{error}");
     }
 }

@@ -3,9 +3,9 @@
 //! # Formula
 //! ```text
 //! full:      max_A  log Σ_𝒟 w √d_A(x_i, x_j)     with  Σ_𝒮 w d_A(x_i, x_j) = ⟨W, A⟩ ≤ t,  A ⪰ 0
-//! diagonal:  min_w  Σ_𝒮 d_w(x_i, x_j) − log Σ_𝒟 √d_w(x_i, x_j),     A = diag(w), w ≥ 0
+//! diagonal:  min_a  Σ_𝒮 w d_A(x_i, x_j) − log Σ_𝒟 w √d_A(x_i, x_j),     A = diag(a), a ≥ 0
 //! ```
-//! with `W = Σ_𝒮 xxᵀ`, a start at `A = 0.1·I`, and t a hundredth of `⟨W, A⟩` there.
+//! with w the weight of a pair, `W = Σ_𝒮 w xxᵀ`, a start at `A = 0.1·I`, and t a hundredth of `⟨W, A⟩` there.
 //!
 //! Full: A is projected onto the half-space and the cone (until the constraint holds to 1 %), then moved
 //! along the gradient made orthogonal to W; the step grows by 1.05 when the objective rose and is halved,

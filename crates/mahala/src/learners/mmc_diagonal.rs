@@ -5,9 +5,10 @@
 //! min_{w ≥ 0}  h(w) = sᵀw − log g,     g = Σ_𝒟 √(wᵀx²),     s = diag(W)
 //! ∇h = s − ∇g/g,     ∇²h = ∇g∇gᵀ/g² − ∇²g/g
 //! ```
-//! h is convex. Newton's step goes to the least point of the quadratic model whose weights are not negative
-//! (columns that would fall below 0 are held there, one round after the other), and is halved until h falls
-//! enough. The start is the multiple of (1, …, 1) at which h is least.
+//! with w the weights of the columns; a pair's own weight multiplies its terms of W and g. h is convex. Newton's
+//! step goes to the least point of the quadratic model whose weights are not negative (columns that would fall
+//! below 0 are held there, one round after the other), and is halved until h falls enough. The start is the
+//! multiple of (1, …, 1) at which h is least.
 
 use super::mmc::Sides;
 use super::{Observer, Outcome, Report, Step};

@@ -18,7 +18,9 @@ mod mmc;
 mod mmc_diagonal;
 mod named;
 mod nca;
+mod reach;
 mod softmax;
+mod softmax_near;
 mod start;
 
 pub use covariance::Covariance;

@@ -13,7 +13,7 @@
 
 use super::labelled::{Labelled, row_major};
 use super::lbfgs::{Limits, minimise};
-use super::softmax::{RowSums, Weights, weighted_scatter};
+use super::softmax::{RowSums, Softmax, Weights};
 use super::{Learned, Learner, Observer, Start, Step, Training, fields};
 use crate::error::Result;
 use crate::linalg::product;
@@ -61,7 +61,8 @@ impl Learner for Nca {
         let mut watch =
             |step: Step| observer(Step { objective: step.objective.map(|f| -f), iteration: step.iteration });
         let limits = Limits { max_iterations: self.max_iterations, tolerance: self.tolerance };
-        let mut function = |l: &[f64], gradient: &mut [f64]| loss(&data, l, gradient);
+        let mut softmax = Softmax::new(&data);
+        let mut function = |l: &[f64], gradient: &mut [f64]| loss(&data, &mut softmax, l, gradient);
         let (point, mut report) = minimise(&mut function, row_major(start.as_ref()), &limits, &mut watch)?;
         report.objective = report.objective.map(|f| -f);
         data.learned(MatRef::from_row_major_slice(&point, rank, data.columns()), report)
@@ -69,13 +70,13 @@ impl Learner for Nca {
 }
 
 /// `−Σ_i p_i` at `L`, and its gradient.
-fn loss(data: &Labelled, l: &[f64], gradient: &mut [f64]) -> f64 {
+fn loss(data: &Labelled, softmax: &mut Softmax<'_>, l: &[f64], gradient: &mut [f64]) -> f64 {
     let l = MatRef::from_row_major_slice(l, l.len() / data.columns(), data.columns());
     let weigh = |row: &RowSums| {
         let p = row.same / row.all;
         Weights { all: p / row.all, same: -1.0 / row.all, value: p }
     };
-    let (value, scatter) = weighted_scatter(data, &data.transformed(l), &weigh);
+    let (value, scatter) = softmax.weighted_scatter(&data.transformed(l), &weigh);
     let slope = product(l, scatter.as_ref());
     let d = data.columns();
     gradient.iter_mut().enumerate().for_each(|(at, g)| *g = -2.0 * slope[(at / d, at % d)]);
@@ -89,6 +90,8 @@ mod tests {
 
     #[test]
     fn the_gradient_is_that_of_the_objective() {
-        assert!(gradient_error(3, loss) < 1e-7);
+        assert!(
+            gradient_error(3, |data, l, gradient| loss(data, &mut Softmax::new(data), l, gradient)) < 1e-7
+        );
     }
 }

@@ -8,11 +8,13 @@
 //! ```
 //!
 //! By blocks of rows: the products `z_i·z_j` of a block with all rows, their exponentials, then `wX`. No n×n
-//! matrix is held. An `e_ij` below exp(−60) is 0: in any sum with the largest, which is 1, it is less than
-//! rounding. Where few are left, `wX` is summed over those alone.
+//! matrix is held. An `e_ij` below exp(−50) is 0: a million of them beside the largest, which is 1, are less
+//! than rounding. As the classes draw apart few are left; then `wX` is summed over those alone, and when there
+//! were few at the last evaluation, `softmax_near` looks for those alone.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use super::labelled::Labelled;
+use super::softmax_near;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
@@ -21,7 +23,7 @@ use std::ops::Range;
 
 /// Sums made side by side, each of its own blocks: their number is fixed, so that bits do not depend on
 /// threads.
-const GROUPS: usize = 8;
+pub(super) const GROUPS: usize = 8;
 /// Numbers treated at once.
 const LANES: usize = 16;
 /// Cells of a block: what stays in a core's cache.
@@ -49,34 +51,64 @@ pub(super) struct Weights {
     pub(super) value: f64,
 }
 
-/// The sum of all rows' values, and `Σ_ij w_ij x_ij x_ijᵀ`, for the rows `z` under the current metric.
-pub(super) fn weighted_scatter(
-    data: &Labelled,
-    z: &[f64],
-    weigh: &(dyn Fn(&RowSums) -> Weights + Sync),
-) -> (f64, Mat<f64>) {
-    let (n, d) = (data.len(), data.columns());
-    let squares: Vec<f64> = z.chunks_exact(z.len() / n).map(|z| z.iter().map(|z| z * z).sum()).collect();
-    let task = Task { data, z, squares, weigh };
-    let groups: Vec<Group> = (0..GROUPS).into_par_iter().map(|group| task.group(group)).collect();
-    let (mut value, mut product, mut diagonal) = (0.0, Mat::<f64>::zeros(d, d), vec![0.0; n]);
-    for group in groups {
-        value += group.value;
-        product += &group.product;
-        diagonal.iter_mut().zip(&group.diagonal).for_each(|(sum, part)| *sum += part);
+/// How a row's sums become its weights.
+pub(super) type Weigh<'a> = dyn Fn(&RowSums) -> Weights + Sync + 'a;
+
+/// The kernel, and what it remembers from one evaluation to the next: where to look, not what is found.
+pub(super) struct Softmax<'a> {
+    data: &'a Labelled,
+    /// Another row near each row, as of the last evaluation; empty before the first.
+    nearest: Vec<usize>,
+    /// How many `e_ij` were not 0.
+    kept: usize,
+}
+
+impl<'a> Softmax<'a> {
+    pub(super) fn new(data: &'a Labelled) -> Self {
+        Self { data, nearest: Vec::new(), kept: usize::MAX }
     }
-    let x = data.rows().as_mat();
-    let scaled = Mat::from_fn(n, d, |i, j| x[(i, j)] * diagonal[i]);
-    let gram = crate::linalg::product(x.transpose(), scaled.as_ref());
-    let cell = |i: usize, j: usize| 0.5 * (gram[(i, j)] + gram[(j, i)]) - product[(i, j)] - product[(j, i)];
-    (value, Mat::from_fn(d, d, cell))
+
+    /// The sum of all rows' values, and `Σ_ij w_ij x_ij x_ijᵀ`, for the rows `z` under the current metric.
+    pub(super) fn weighted_scatter(&mut self, z: &[f64], weigh: &Weigh<'_>) -> (f64, Mat<f64>) {
+        if self.kept <= softmax_near::most(self.data.len()) {
+            let near = softmax_near::weighted_scatter(self.data, z, &mut self.nearest, weigh);
+            if let Some((value, scatter, kept)) = near {
+                self.kept = kept;
+                return (value, scatter);
+            }
+        }
+        self.all_pairs(z, weigh)
+    }
+
+    fn all_pairs(&mut self, z: &[f64], weigh: &Weigh<'_>) -> (f64, Mat<f64>) {
+        let (n, d) = (self.data.len(), self.data.columns());
+        let squares: Vec<f64> = z.chunks_exact(z.len() / n).map(|z| z.iter().map(|z| z * z).sum()).collect();
+        let task = Task { data: self.data, z, squares, weigh };
+        let groups: Vec<Group> = (0..GROUPS).into_par_iter().map(|group| task.group(group)).collect();
+        let (mut value, mut product, mut diagonal) = (0.0, Mat::<f64>::zeros(d, d), vec![0.0; n]);
+        self.nearest.resize(n, 0);
+        self.kept = 0;
+        for group in groups {
+            value += group.value;
+            product += &group.product;
+            diagonal.iter_mut().zip(&group.diagonal).for_each(|(sum, part)| *sum += part);
+            group.nearest.iter().for_each(|&(i, near)| self.nearest[i] = near);
+            self.kept += group.kept;
+        }
+        let x = self.data.rows().as_mat();
+        let scaled = Mat::from_fn(n, d, |i, j| x[(i, j)] * diagonal[i]);
+        let gram = crate::linalg::product(x.transpose(), scaled.as_ref());
+        let cell =
+            |i: usize, j: usize| 0.5 * (gram[(i, j)] + gram[(j, i)]) - product[(i, j)] - product[(j, i)];
+        (value, Mat::from_fn(d, d, cell))
+    }
 }
 
 struct Task<'a> {
     data: &'a Labelled,
     z: &'a [f64],
     squares: Vec<f64>,
-    weigh: &'a (dyn Fn(&RowSums) -> Weights + Sync),
+    weigh: &'a Weigh<'a>,
 }
 
 /// The sums of one group of blocks.
@@ -86,6 +118,10 @@ struct Group {
     product: Mat<f64>,
     /// `w1 + wᵀ1`.
     diagonal: Vec<f64>,
+    /// Rows, and the row nearest to each.
+    nearest: Vec<(usize, usize)>,
+    /// How many weights are not 0.
+    kept: usize,
 }
 
 impl Task<'_> {
@@ -94,7 +130,8 @@ impl Task<'_> {
         let (n, d) = (self.data.len(), self.data.columns());
         let stride = n.next_multiple_of(LANES);
         let together = (CELLS / stride).clamp(8, 64);
-        let mut sums = Group { value: 0.0, product: Mat::zeros(d, d), diagonal: vec![0.0; stride] };
+        let (product, diagonal) = (Mat::zeros(d, d), vec![0.0; stride]);
+        let mut sums = Group { value: 0.0, product, diagonal, nearest: Vec::new(), kept: 0 };
         let mut buffer = vec![0.0; together * stride];
         let mut averages = vec![0.0; together * d];
         for first in (group * together..n).step_by(GROUPS * together) {
@@ -143,8 +180,12 @@ impl Task<'_> {
         row[i] = f64::NEG_INFINITY;
         let class = self.data.class_of(i);
         let mut kept = Vec::new();
-        let (best, all, same) = Arch::new().dispatch(Exponentials { row, class: &class, kept: &mut kept });
-        let nearest = (self.squares[i] - best).max(0.0);
+        let found = Arch::new().dispatch(Exponentials { row, class: &class, kept: &mut kept });
+        let (all, same) = (found.all, found.same);
+        sums.kept += found.kept;
+        // Among infinite scores there is none; any other row will do.
+        sums.nearest.push((i, found.nearest.unwrap_or(usize::from(i == 0))));
+        let nearest = (self.squares[i] - found.best).max(0.0);
         let weights = (self.weigh)(&RowSums { all, same, nearest, peers: class.len() - 1 });
         sums.value += weights.value;
         sums.diagonal[i] += weights.all * all + weights.same * same;
@@ -166,16 +207,24 @@ impl Task<'_> {
     }
 }
 
-/// Turns scores t into `exp(t − best)` with the best of them, and lists the lanes in which some are not 0;
-/// returns the best, and the sums over all and over the class.
+/// Turns scores t into `exp(t − best)` with the best of them, and lists the lanes in which some are not 0.
 struct Exponentials<'a> {
     row: &'a mut [f64],
     class: &'a Range<usize>,
     kept: &'a mut Vec<u32>,
 }
 
+/// The best score and where it is, the sums over all and over the class, how many are not 0.
+struct Found {
+    best: f64,
+    nearest: Option<usize>,
+    all: f64,
+    same: f64,
+    kept: usize,
+}
+
 impl WithSimd for Exponentials<'_> {
-    type Output = (f64, f64, f64);
+    type Output = Found;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Self::Output {
@@ -185,11 +234,12 @@ impl WithSimd for Exponentials<'_> {
             largest.iter_mut().zip(lane).for_each(|(best, &t)| *best = if t > *best { t } else { *best });
         }
         let best = largest.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (mut all, mut same) = ([0.0; LANES], [0.0; LANES]);
+        let (mut all, mut same, mut kept) = ([0.0; LANES], [0.0; LANES], 0);
         for (at, lane) in lanes.iter_mut().enumerate() {
-            let mut any = 0u64;
-            lane.iter().for_each(|t| any |= u64::from(t - best > SMALLEST));
-            if any == 0 {
+            let mut inside = 0u64;
+            lane.iter().for_each(|t| inside += u64::from(t - best > SMALLEST));
+            kept += inside;
+            if inside == 0 {
                 lane.fill(0.0);
                 continue;
             }
@@ -199,7 +249,13 @@ impl WithSimd for Exponentials<'_> {
             let similar = members(self.class, at, 1.0);
             same.iter_mut().zip(lane.iter().zip(similar)).for_each(|(sum, (e, similar))| *sum += e * similar);
         }
-        (best, all.iter().sum(), same.iter().sum())
+        // exp(0) is 1, and nothing else is more.
+        let nearest = self.kept.iter().find_map(|&at| {
+            let place = lanes[at as usize].iter().position(|&e| e == 1.0)?;
+            Some(at as usize * LANES + place)
+        });
+        let (all, same) = (all.iter().sum(), same.iter().sum());
+        Found { best, nearest, all, same, kept: kept as usize }
     }
 }
 
@@ -244,12 +300,12 @@ fn members(class: &Range<usize>, lane: usize, value: f64) -> [f64; LANES] {
 }
 
 /// Exponents below this count as −∞.
-const SMALLEST: f64 = -60.0;
+pub(super) const SMALLEST: f64 = -50.0;
 
 /// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without a branch or a fused
 /// operation, so that it is done in parallel and gives the same bits on every machine.
 #[inline(always)]
-fn exp(x: f64) -> f64 {
+pub(super) fn exp(x: f64) -> f64 {
     // 1.5·2⁵²: added, it rounds to a whole number, which is then in the last bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     // ln 2 in two parts, the first with zeros at its end.
@@ -291,48 +347,66 @@ mod tests {
 
     #[test]
     fn the_exponential_agrees_with_the_standard_one() {
-        for k in 0..60_000 {
+        for k in 0..50_000 {
             let x = -1e-3 * f64::from(k);
             assert!((exp(x) / x.exp() - 1.0).abs() < 4.0 * f64::EPSILON, "{x}");
         }
-        assert_eq!((exp(0.0), exp(-60.1), exp(f64::NEG_INFINITY)), (1.0, 0.0, 0.0));
+        assert_eq!((exp(0.0), exp(-50.1), exp(f64::NEG_INFINITY)), (1.0, 0.0, 0.0));
     }
 
-    #[test]
-    fn blocks_make_the_sum_over_all_pairs() {
+    /// Rows, some of which see all others and some few.
+    fn rows_and_labels(n: usize, d: usize) -> Labelled {
         use crate::{Dataset, Labels, Random, Rows};
-        let (n, d) = (83, 3);
         let mut random = Random::new(5, 0);
-        // Spread so that some rows see all others and some few.
-        let spread = |cell: usize| if cell < 40 * 3 { 1.0 } else { 12.0 };
+        let spread = |cell: usize| if cell < 40 * d { 1.0 } else { 12.0 };
         let values = (0..n * d).map(|cell| spread(cell) * (random.uniform() - 0.5)).collect();
         let labels = Labels::new((0..n).map(|i| ["a", "b", "c"][i % 3]));
-        let data = Labelled::new(&Dataset::new(Rows::new(values, d).unwrap(), labels).unwrap()).unwrap();
-        let z = data.rows().values().to_vec();
-        let weigh = |row: &RowSums| Weights {
-            all: 1.0 / row.all,
-            same: row.same / row.all,
-            value: row.all.ln() - row.nearest,
-        };
-        let (value, scatter) = weighted_scatter(&data, &z, &weigh);
-        let (mut expected, mut sum) = (0.0, Mat::<f64>::zeros(d, d));
+        Labelled::new(&Dataset::new(Rows::new(values, d).unwrap(), labels).unwrap()).unwrap()
+    }
+
+    fn weigh(row: &RowSums) -> Weights {
+        Weights { all: 1.0 / row.all, same: row.same / row.all, value: row.all.ln() - row.nearest }
+    }
+
+    /// The same by the formula, pair by pair, for `z = scale·x`.
+    fn pair_by_pair(data: &Labelled, scale: f64) -> (f64, Mat<f64>) {
+        let (n, d) = (data.len(), data.columns());
+        let (mut value, mut sum) = (0.0, Mat::<f64>::zeros(d, d));
         for i in 0..n {
             let x = |i: usize, j: usize, a: usize| data.rows().row(i)[a] - data.rows().row(j)[a];
-            let distance = |j: usize| (0..d).map(|a| x(i, j, a).powi(2)).sum::<f64>();
+            let distance = |j: usize| (0..d).map(|a| (scale * x(i, j, a)).powi(2)).sum::<f64>();
             let nearest = (0..n).filter(|&j| j != i).map(distance).fold(f64::INFINITY, f64::min);
             let e = |j: usize| if j == i { 0.0 } else { (nearest - distance(j)).exp() };
             let similar = |j: usize| data.codes()[i] == data.codes()[j];
             let all: f64 = (0..n).map(e).sum();
             let same: f64 = (0..n).filter(|&j| similar(j)).map(e).sum();
-            expected += all.ln() - nearest;
+            value += all.ln() - nearest;
             for j in 0..n {
                 let w = e(j) * (1.0 / all + if similar(j) { same / all } else { 0.0 });
                 (0..d).for_each(|a| (0..d).for_each(|b| sum[(a, b)] += w * x(i, j, a) * x(i, j, b)));
             }
         }
-        // Some n·d roundings of distances up to 100.
-        assert!((value / expected - 1.0).abs() < 1e-13, "{value} {expected}");
-        let difference = (&scatter - &sum).norm_max() / sum.norm_max();
-        assert!(difference < 1e-12, "{difference}");
+        (value, sum)
+    }
+
+    #[test]
+    fn blocks_and_lists_make_the_sum_over_all_pairs() {
+        let data = rows_and_labels(83, 3);
+        let mut softmax = Softmax::new(&data);
+        // What is remembered of one scale is where to look at the next: all pairs at first, then lists, and
+        // all pairs again, for a list of what is near at the scale before is too long.
+        for (scale, listed) in [(1.0, false), (60.0, false), (60.0, true), (90.0, true), (1.0, false)] {
+            let z: Vec<f64> = data.rows().values().iter().map(|x| scale * x).collect();
+            let few = softmax.kept <= softmax_near::most(data.len());
+            let remembered = &mut softmax.nearest.clone();
+            let near = few && softmax_near::weighted_scatter(&data, &z, remembered, &weigh).is_some();
+            assert_eq!(near, listed, "{scale}");
+            let (value, scatter) = softmax.weighted_scatter(&z, &weigh);
+            let (expected, sum) = pair_by_pair(&data, scale);
+            // Some n·d roundings of distances up to 100, or of their multiples.
+            assert!((value / expected - 1.0).abs() < 1e-13, "{value} {expected}");
+            let difference = (&scatter - &sum).norm_max() / sum.norm_max();
+            assert!(difference < 1e-12 * scale * scale, "{scale}: {difference}");
+        }
     }
 }

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 pub enum Start {
     /// scikit-learn's rule: [`Start::Lda`] if the rank is below the number of classes, else [`Start::Pca`] if
-    /// it is below those of columns and rows, else [`Start::Identity`].
+    /// it is below those of columns and rows, else [`Start::Identity`]. Where rows vary within classes in fewer
+    /// directions than the rank, [`Start::Pca`] instead of [`Start::Lda`].
     #[default]
     Auto,
     /// The first `r` rows of the identity.
@@ -29,7 +30,10 @@ impl Start {
     pub(super) fn components(self, data: &Labelled, rank: usize) -> Result<Mat<f64>> {
         let d = data.columns();
         match self {
-            Self::Auto => Self::resolved(data, rank).components(data, rank),
+            Self::Auto => match Self::resolved(data, rank) {
+                Self::Lda => discriminants(data, rank).or_else(|_| Self::Pca.components(data, rank)),
+                start => start.components(data, rank),
+            },
             Self::Identity => Ok(Mat::identity(rank, d)),
             Self::Pca => {
                 let axes = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
@@ -55,8 +59,8 @@ impl Start {
 fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
     let (d, c) = (data.columns(), data.classes_present());
     if rank >= c {
-        let allowed = "below the number of classes when the start is lda (choose pca or identity)";
-        return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
+        let allowed = "pca or identity: lda has fewer directions than there are classes";
+        return Err(Error::Parameter { name: "start", value: format!("lda, with rank {rank}"), allowed });
     }
     let freedom = data.len().saturating_sub(c).max(1) as f64;
     let within = data.within_scatter(|_| 1.0);
@@ -65,9 +69,9 @@ fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
     let kept: Vec<usize> = (0..d).filter(|&k| e.values[k] > floor).collect();
     if kept.len() < rank {
         return Err(Error::Parameter {
-            name: "rank",
-            value: rank.to_string(),
-            allowed: "at most the number of directions that vary within classes (choose pca or identity)",
+            name: "start",
+            value: format!("lda, with rank {rank}"),
+            allowed: "pca or identity: rows of one class vary in fewer directions",
         });
     }
     let whitening =

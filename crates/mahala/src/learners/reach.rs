@@ -1,0 +1,126 @@
+//! Every pair of rows of which one is within the other's radius, each found once: the search under LMNN's
+//! margins and under NCA's and MCML's far tails.
+//!
+//! Rows are put in order of their radius, largest first. Of two rows the earlier then reaches farther, so
+//! each pair is looked at once: within the radius of the earlier, or within neither. The kernel of the
+//! neighbour search finds candidates in single precision, with room for its rounding, so none is missed; the
+//! caller measures them in double precision. Memory is a few times that of the rows.
+
+use crate::knn::{pack, score_error, starts, unit_of};
+use crate::knn_kernel::{QUERIES, ROWS, scan, squared_distance};
+
+/// Rows, and how far each reaches.
+pub(super) struct Reach<'a> {
+    z: &'a [f64],
+    rank: usize,
+    /// Rows by descending radius.
+    order: Vec<usize>,
+    /// All rows in this order, in single precision, and `−½‖z‖²` of each.
+    panels: Vec<f32>,
+    starts: Vec<f32>,
+    /// The score from which on a row may be within the radius, by the same order.
+    bounds: Vec<f32>,
+    unit: f64,
+}
+
+impl<'a> Reach<'a> {
+    /// Rows `z`, one after the other, each with the square of its radius.
+    pub(super) fn new(z: &'a [f64], radii: &[f64]) -> Self {
+        let n = radii.len();
+        let rank = z.len() / n;
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| radii[b].total_cmp(&radii[a]).then(a.cmp(&b)));
+        let rows: Vec<&[f64]> = order.iter().map(|&i| &z[i * rank..(i + 1) * rank]).collect();
+        let origin = vec![0.0; rank];
+        let squares: Vec<f64> = rows.iter().map(|row| squared_distance(row, &origin)).collect();
+        let longest = squares.iter().copied().fold(0.0, f64::max).sqrt();
+        let unit = unit_of(longest);
+        let bound = |(&i, &square): (&usize, &f64)| {
+            let score = 0.5 * (square - radii[i]) * unit * unit;
+            let error = score_error(rank, square.sqrt() * unit, longest * unit);
+            (score - error - score.abs() * 2f64.powi(-23)) as f32
+        };
+        let bounds = order.iter().zip(&squares).map(bound).collect();
+        let panels = pack::<ROWS>(&rows, &origin, unit);
+        let starts = starts(&panels, n, rank);
+        Self { z, rank, order, panels, starts, bounds, unit }
+    }
+
+    /// Tells `found` of the pairs of every `groups`th block of rows from block `group` on, and of a few that
+    /// are a rounding too far. The blocks depend on the shape of the rows alone.
+    pub(super) fn pairs(&self, group: usize, groups: usize, mut found: impl FnMut(usize, usize)) {
+        // As many rows as leave room for others in the cache; whole panels.
+        let together = (32_768 / self.rank).clamp(QUERIES * ROWS, 5 * QUERIES * ROWS);
+        let together = together.next_multiple_of(QUERIES * ROWS);
+        for first in (group * together..self.order.len()).step_by(groups * together) {
+            let last = (first + together).min(self.order.len());
+            self.block(first..last, &mut found);
+        }
+    }
+
+    /// All pairs of a row of the block and one behind it.
+    fn block(&self, block: std::ops::Range<usize>, found: &mut impl FnMut(usize, usize)) {
+        let row = |&i: &usize| &self.z[i * self.rank..(i + 1) * self.rank];
+        let rows: Vec<&[f64]> = self.order[block.clone()].iter().map(row).collect();
+        let tiles = pack::<QUERIES>(&rows, &vec![0.0; self.rank], self.unit);
+        let panels = (32_768 / (self.rank * ROWS)).max(1);
+        let mut pairs = Vec::new();
+        for start in (block.start..self.order.len()).step_by(panels * ROWS) {
+            let end = (start + panels * ROWS).min(self.starts.len());
+            for (tile, first) in tiles.chunks_exact(self.rank * QUERIES).zip(block.clone().step_by(QUERIES)) {
+                let start = start.max(first / ROWS * ROWS);
+                if start >= end {
+                    continue;
+                }
+                let mut bounds = [f32::INFINITY; QUERIES];
+                bounds.iter_mut().zip(&self.bounds[first..block.end]).for_each(|(to, bound)| *to = *bound);
+                let others = &self.panels[start * self.rank..end * self.rank];
+                scan(tile, others, &self.starts[start..end], &mut bounds, &mut |panel, scores, bounds| {
+                    for (a, (scores, bound)) in scores.iter().zip(&*bounds).enumerate() {
+                        let mut inside = bits_from(scores, *bound);
+                        while inside != 0 {
+                            let b = inside.trailing_zeros() as usize;
+                            pairs.push((first + a, start + panel * ROWS + b));
+                            inside &= inside - 1;
+                        }
+                    }
+                });
+                // A tile's first panel may begin before it, and a bound of −∞ lets in what fills the last.
+                for (a, b) in pairs.drain(..).filter(|&(a, b)| a < b && b < self.order.len()) {
+                    found(self.order[a], self.order[b]);
+                }
+            }
+        }
+    }
+}
+
+/// Bit `b` is set where score `b` is at the bound or above.
+fn bits_from(scores: &[f32; ROWS], bound: f32) -> u32 {
+    scores.iter().enumerate().fold(0, |bits, (b, score)| bits | u32::from(*score >= bound) << b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn every_pair_in_reach_is_found_once() {
+        for (n, rank, radius) in [(1usize, 1usize, 1.0), (7, 1, 0.1), (300, 3, 0.3), (700, 40, 5.0)] {
+            let mut random = Random::new(9, n as u64);
+            let z: Vec<f64> = (0..n * rank).map(|_| random.uniform()).collect();
+            let radii: Vec<f64> = (0..n).map(|_| radius * random.uniform()).collect();
+            let distance = |i: usize, j: usize| {
+                squared_distance(&z[i * rank..(i + 1) * rank], &z[j * rank..(j + 1) * rank])
+            };
+            let inside = |i: usize, j: usize| distance(i, j) <= radii[i].max(radii[j]);
+            let reach = Reach::new(&z, &radii);
+            let mut found = Vec::new();
+            (0..3).for_each(|group| reach.pairs(group, 3, |i, j| found.push((i.min(j), i.max(j)))));
+            found.retain(|&(i, j)| inside(i, j));
+            found.sort_unstable();
+            let all = (0..n).flat_map(|i| (i + 1..n).map(move |j| (i, j)));
+            assert_eq!(found, all.filter(|&(i, j)| inside(i, j)).collect::<Vec<_>>(), "{n} {rank}");
+        }
+    }
+}
