@@ -13,7 +13,6 @@
 0.98
 """
 
-from ._auto import AutoGMML
 from ._gmml import GMML
 from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
@@ -32,7 +31,6 @@ from ._spd import (
 )
 
 __all__ = [
-    "AutoGMML",
     "Covariance",
     "Euclidean",
     "FlatGeo",

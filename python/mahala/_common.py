@@ -55,24 +55,22 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     """The parameters of an estimator, checked, under the compiled part's names."""
     t = estimator.t
     if isinstance(t, str):
-        if t != "auto":
-            raise ValueError(f"t is {t!r}; it must be 'auto' or a number between 0 and 1")
+        if t not in ("auto", "cv"):
+            raise ValueError(f"t is {t!r}; it must be 'auto', 'cv' or a number between 0 and 1")
         t = None
     else:
         t = number("t", t)
         if not 0 <= t <= 1:
-            raise ValueError(f"t is {t}; it must be 'auto' or a number between 0 and 1")
-    rank = getattr(estimator, "n_components", None)
-    if rank is not None:
-        rank = count("n_components", rank, 1)
-        if rank > n_features:
-            raise ValueError(
-                f"n_components is {rank}; it must be at most the number of features, {n_features}"
-            )
+            raise ValueError(f"t is {t}; it must be 'auto', 'cv' or a number between 0 and 1")
+    rank = components(getattr(estimator, "n_components", None), n_features)
+    shrinkage = estimator.shrinkage
+    if not (shrinkage is None or (isinstance(shrinkage, str) and shrinkage == "analytic")):
+        shrinkage = number("shrinkage", shrinkage)
     params = {
         "t": t,
         "reg": None if estimator.reg is None else number("reg", estimator.reg),
-        "shrinkage": None if estimator.shrinkage is None else number("shrinkage", estimator.shrinkage),
+        "shrinkage": shrinkage,
+        "shrinkage_target": getattr(estimator, "shrinkage_target", "diagonal"),
         "prior": estimator.prior,
         "sampled": False,
         "standardize": bool(estimator.standardize),
@@ -87,6 +85,21 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
     return params | fixed
+
+
+def components(wanted: Any, n_features: int) -> int | float | None:
+    """Coordinates to keep: so many, or as many as hold this share."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, (float, np.floating)) and not float(wanted).is_integer():
+        share = number("n_components", wanted)
+        if not 0 < share < 1:
+            raise ValueError(f"n_components is {share}; as a share it must be above 0 and below 1")
+        return share
+    rank = count("n_components", wanted, 1)
+    if rank > n_features:
+        raise ValueError(f"n_components is {rank}; it must be at most the number of features, {n_features}")
+    return rank
 
 
 def csr_parts(X: Any) -> tuple[Any, ...]:

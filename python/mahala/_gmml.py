@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
 
 from . import _mahala
-from ._common import class_names, classes_of, count, csr_parts, encode, issparse, learning_params, threads
+from ._common import (
+    class_names,
+    classes_of,
+    count,
+    csr_parts,
+    encode,
+    issparse,
+    learning_params,
+    number,
+    seed,
+    threads,
+)
 from ._metric import MetricMixin
 from ._moments import Moments
+
+#: Columns from which a table with fewer rows is called wide.
+WIDE = 500
 
 
 class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
@@ -26,20 +41,27 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     Parameters
     ----------
-    t : "auto" or float in [0, 1], default="auto"
+    t : "auto", "cv" or float in [0, 1], default="auto"
         Place between the inverse of S (0: shrink what similar pairs differ in) and D (1: stretch what
-        dissimilar pairs differ in). "auto" chooses it by cross-validation of nearest neighbours.
+        dissimilar pairs differ in). "cv" chooses it by cross-validation of nearest neighbours. "auto" chooses
+        everything that way: standardisation, shrinkage of S, the leading directions of the pencil (D, S) to learn
+        in, neighbourhood rounds and t; the best few recipes are blended into one metric. As soon as another
+        parameter of the formula is given (``reg`` to ``balance`` below), or weights, or sparse rows, "auto" is
+        "cv".
     reg : float or None, default=None
         The paper's lambda: the weight of the prior.
-    shrinkage : float in [0, 1] or None, default=None
+    shrinkage : float in [0, 1], "analytic" or None, default=None
         Shrinks S and D towards their diagonals; indifferent to units, and the better choice where rows are
-        few. Not together with ``reg``.
+        few. "analytic" shrinks S alone, as far as the number of rows asks for (OAS). Not together with ``reg``.
+    shrinkage_target : {"diagonal", "similar", "identity"}, default="diagonal"
+        S and D towards their diagonals, S alone towards its diagonal, or both towards the identity.
     prior : {"identity", "diagonal", "covariance"} or array of shape (n_features, n_features)
         The prior metric A0 of ``reg``: Euclidean, inverse variances, inverse covariance, or a given one.
     pairs : {"all", "sampled"}, default="all"
         All pairs of rows, summed without listing them, or the paper's random 40 c (c - 1).
-    n_components : int or None, default=None
-        Keep only this many coordinates: those in which dissimilar pairs differ most under the metric.
+    n_components : int, float in (0, 1), "auto" or None, default=None
+        Keep only so many coordinates: those in which dissimilar pairs differ most under the metric; or as many
+        as hold this share of their squared distances. "auto" chooses everything, inside leading directions.
     principal : int or None, default=None
         Learn inside this many leading principal directions of the rows: for tables too large both ways. With
         more columns than rows all directions are followed without it.
@@ -50,7 +72,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         class c weighs n / (n_classes n_c)); "class-pairs", every class, and every pair of classes adds the same
         amount to D, near or far. t is then chosen by the mean of the classes' errors. Only with ``pairs="all"``.
     k : int, default=5
-        Neighbours that vote when t is chosen.
+        Neighbours that vote when something is chosen.
+    budget : float, default=20.0
+        For "auto": at most this many times the work of a fit that chooses t alone.
     cv : int, default=5
         Folds of the cross-validation that chooses t; of a splitter or a list of splits, their number.
     selection_rows : int, default=20000
@@ -69,9 +93,16 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     weight_outside_ : float or None
         With more columns than rows and ``reg``: the weight of what lies outside the span of the rows. It is
         part of every distance but of no coordinate, and changes no neighbour among the rows learned on.
-    t_ : float
+    t_ : float or None
+        If everything was chosen, that of the best recipe; None where that is the plain distance.
     t_path_ : array of shape (n_values, 2)
         Every t tried with its cross-validated error; empty if t was given.
+    recipes_ : list of str
+        If everything was chosen: what was blended, the best first.
+    reason_ : str
+        And why.
+    trials_ : list of dict
+        And everything tried, with its cross-validated error.
     eigenvalues_, log_eigenvalues_ : array
         Eigenvalues of SD, descending.
     diagnostics_ : dict
@@ -87,9 +118,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     >>> X, y = load_wine(return_X_y=True)
     >>> gmml = GMML().fit(X, y)
     >>> Z = gmml.transform(X)
-    >>> Z.shape
-    (178, 13)
-    >>> gmml.t_ < 0.2
+    >>> Z.shape[0], len(gmml.trials_) > 50
+    (178, True)
+    >>> bool(GMML(t="cv").fit(X, y).t_ < 0.2)
     True
     """
 
@@ -98,13 +129,15 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         *,
         t: float | str = "auto",
         reg: float | None = None,
-        shrinkage: float | None = None,
+        shrinkage: float | str | None = None,
+        shrinkage_target: str = "diagonal",
         prior: Any = "identity",
         pairs: str = "all",
-        n_components: int | None = None,
+        n_components: int | float | str | None = None,
         principal: int | None = None,
         standardize: bool = False,
         k: int = 5,
+        budget: float = 20.0,
         cv: int = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
@@ -114,19 +147,21 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.t = t
         self.reg = reg
         self.shrinkage = shrinkage
+        self.shrinkage_target = shrinkage_target
         self.prior = prior
         self.pairs = pairs
         self.n_components = n_components
         self.principal = principal
         self.standardize = standardize
         self.k = k
+        self.budget = budget
         self.cv = cv
         self.selection_rows = selection_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.balance = balance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMML:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> GMML:
         """Learns from rows and labels.
 
         Parameters
@@ -138,12 +173,22 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             random, at least 20000 or all) are as similar as their labels overlap (Jaccard).
         sample_weight : array-like of shape (n_samples,), optional
             A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
-            is "auto", rows weigh as much in the error it is chosen by.
+            is chosen, rows weigh as much in the error it is chosen by.
+        groups : array-like of shape (n_samples,), optional
+            The family of each row, such as its speaker, for choosing everything: families are not torn between
+            folds.
         """
         if is_label_sets(y):
             return self._fit_label_sets(X, y, sample_weight)
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
+        for name in ("recipes_", "reason_", "trials_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if self._chooses_all(X, sample_weight):
+            return self._fit_auto(X, classes, codes, groups)
+        if groups is not None:
+            raise ValueError("groups are for choosing everything: t='auto', and no other parameter of the formula")
         params = self._params()
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -160,6 +205,67 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.classes_ = classes
         self._moments: Moments | None = None
         return self
+
+    def _chooses_all(self, X: Any, sample_weight: Any) -> bool:
+        """Whether nothing is said that leaves only t to be chosen."""
+        reduced = isinstance(self.n_components, str)
+        if reduced and self.n_components != "auto":
+            raise ValueError(f"n_components is {self.n_components!r}; it must be a number, 'auto' or None")
+        plain = (
+            isinstance(self.t, str)
+            and self.t == "auto"
+            and self.reg is None
+            and self.shrinkage is None
+            and isinstance(self.prior, str)
+            and self.prior == "identity"
+            and isinstance(self.pairs, str)
+            and self.pairs == "all"
+            and (self.n_components is None or reduced)
+            and self.principal is None
+            and not self.standardize
+            and self.balance is None
+            and sample_weight is None
+            and not issparse(X)
+        )
+        if reduced and not plain:
+            raise ValueError("n_components='auto' chooses everything; no other parameter of the formula can be given")
+        # More columns than rows: learned from in the span of the rows.
+        return plain and (reduced or X.shape[1] <= max(len(X), WIDE))
+
+    def _fit_auto(self, X: Any, classes: NDArray[Any], codes: NDArray[np.uint32], groups: Any) -> GMML:
+        check_two(classes)
+        parameters = {
+            "k": count("k", self.k, 1),
+            "budget": number("budget", self.budget),
+            "selection_rows": count("selection_rows", self.selection_rows, 4),
+            "seed": seed(self.random_state),
+            "reduce": self.n_components == "auto",
+        }
+        if groups is not None:
+            check_consistent_length(X, groups)
+            groups = [str(group) for group in np.asarray(groups)]
+        plan = {
+            "method": "auto",
+            "parameters": json.dumps(parameters),
+            "standardize": False,
+            "time_limit": None,
+            "groups": groups,
+            "tell": None,
+            "threads": threads(self.n_jobs),
+        }
+        self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
+        self.classes_ = classes
+        self._moments = None
+        return self
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        super()._keep(learned)
+        choice = self.diagnostics_.get("choice")
+        if choice:
+            self.t_ = choice["recipes"][0]["t"]
+            self.recipes_: list[str] = [recipe["recipe"] for recipe in choice["recipes"]]
+            self.reason_: str = choice["reason"]
+            self.trials_: list[dict[str, Any]] = choice["trials"]
 
     def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any) -> GMML:
         if sample_weight is not None:
@@ -191,9 +297,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         >>> GMML(t=0.1).fit_moments(moments).transform(X[:2]).shape
         (2, 13)
         """
-        if self.t == "auto":
+        if isinstance(self.t, str):
             raise ValueError(
-                "t is 'auto', but moments hold no rows to cross-validate on; give t (for instance GMML(t=0.5))"
+                f"t is {self.t!r}, but moments hold no rows to cross-validate on; give t (for instance GMML(t=0.5))"
             )
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -206,7 +312,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GMML:
         """Adds rows to those seen so far and learns again; only sums are kept.
 
-        If t is "auto", it is chosen on the first batch that has two classes and stays. Before the rows seen
+        If t is not a number, it is chosen on the first batch that has two classes and stays. Before the rows seen
         so far hold a similar and a dissimilar pair, the estimator is not fitted yet.
 
         Parameters

@@ -162,7 +162,7 @@ def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML | Rival:
 
 def common(params: dict[str, Any]) -> dict[str, Any]:
     return {
-        "t": params.get("t", "auto"),
+        "t": "cv" if isinstance(params.get("t", "auto"), str) else params["t"],
         "reg": params.get("lambda") or None,
         "shrinkage": params.get("shrinkage") or None,
         "n_components": params.get("rank"),
@@ -174,6 +174,10 @@ def common(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
+    if params.get("method") == "auto":
+        chosen = {name: params[name] for name in ("k", "budget", "selection_rows") if name in params}
+        reduced = "auto" if params.get("reduce") else None
+        return GMML(**chosen, n_components=reduced, random_state=params.get("seed", 0))
     wanted = common(params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":
@@ -186,6 +190,7 @@ def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMM
     balance = params.get("balance", "none")
     wanted["balance"] = None if balance == "none" else balance
     wanted["principal"] = params.get("principal")
+    wanted["shrinkage_target"] = params.get("shrinkage_target", "diagonal")
     return GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
 
 

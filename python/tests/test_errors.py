@@ -74,7 +74,7 @@ def test_other_features_than_in_fit():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"t": 1.5}, "t is 1.5; it must be 'auto' or a number between 0 and 1"),
+        ({"t": 1.5}, "t is 1.5; it must be 'auto', 'cv' or a number between 0 and 1"),
         ({"t": "half"}, "t is 'half'"),
         ({"t": None}, "t is None; it must be a number"),
         ({"t": float("nan")}, "t is nan"),
