@@ -3,7 +3,7 @@
 //! All recipes see the same folds. A path over t costs one factorisation, and inside the directions of a pencil
 //! the number of directions costs none, so a few dozen factorisations try some two hundred recipes. The best few are
 //! looked at more closely, and neighbourhood rounds are tried from the best of those. No single recipe wins for sure, so
-//! the best two of each kind are blended.
+//! the best few of each kind are blended.
 
 use crate::all_pairs::check_labels;
 use crate::auto_folds::{Fold, WRONG_AT_K, divide, quarters};
@@ -121,7 +121,7 @@ impl Auto {
         let reason = match &members[..] {
             [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
             _ => format!(
-                "the best {} of {tried} recipes, two of a kind at most: together {:.2} % wrong, the best alone {:.2} %",
+                "the best {} of {tried} recipes that start differently: together {:.2} % wrong, the best alone {:.2} %",
                 members.len(),
                 100.0 * error,
                 100.0 * best
@@ -131,7 +131,7 @@ impl Auto {
         let (folds, cost) = (search.folds.len(), search.spent / search.plain);
         Ok(AutoFit {
             metric,
-            recipes: members,
+            recipes: members.into_iter().map(|member| member.0).collect(),
             error,
             trials: search.trials,
             reason,
@@ -396,8 +396,8 @@ impl<'a, 'w> Search<'a, 'w> {
         self.spent + self.folds.len() as f64 * self.work(recipe, values) > FOR_TRIALS * self.limit
     }
 
-    fn too_much_to_blend(&self, members: &[Recipe]) -> bool {
-        let work: f64 = members.iter().map(|recipe| self.work(recipe, 1)).sum();
+    fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
+        let work: f64 = members.iter().map(|(recipe, _)| self.work(recipe, 1)).sum();
         // Once a fold, and once for all rows.
         self.spent + (self.folds.len() + 2) as f64 * work > self.limit
     }

@@ -2,10 +2,11 @@
 //!
 //! # Formula
 //! ```text
-//! A = Σ_i A_i/s_i
+//! A = Σ_i w_i A_i/s_i,     w_i = (e_best/e_i)⁴
 //! ```
-//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour. A squared distance is linear in
-//! `A`, so the blend's is the sum of the members', each measured in the size of its own neighbourhoods. Recipes that
+//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour, and `e_i` the cross-validated
+//! error. A squared distance is linear in `A`, so the blend's is the weighted sum of the members', each measured in the
+//! size of its own neighbourhoods. Recipes that
 //! cross-validation can hardly tell apart err on different rows; their blend errs less than most of them.
 
 use crate::auto::{Kind, Search};
@@ -21,41 +22,43 @@ use crate::standardize::ColumnStatistics;
 use faer::Mat;
 
 /// Recipes of each kind in a blend.
-const EACH: usize = 2;
+const EACH: usize = 4;
 /// How much more error a member may have than the best recipe.
 const WITHIN: f64 = 1.3;
 /// Rows whose neighbourhoods are measured.
 const MEASURED: usize = 500;
 
 impl Search<'_, '_> {
-    /// The best two recipes of each kind, if they are not far behind the best of all, best first; the plain distance
-    /// only where it is that.
-    pub(crate) fn members(&self) -> Vec<Recipe> {
+    /// The best recipes of each kind, no two of which start alike, if they are not far behind the best of all; best
+    /// first, with their weights. The plain distance only where it is the best.
+    pub(crate) fn members(&self) -> Vec<(Recipe, f64)> {
         let order = self.ranking();
         let Some(&first) = order.first() else { return Vec::new() };
         let best = &self.trials[first];
         if best.recipe.t.is_none() {
-            return vec![best.recipe.clone()];
+            return vec![(best.recipe.clone(), 1.0)];
         }
-        let mut members: Vec<(Kind, Recipe)> = Vec::new();
+        let mut members: Vec<(Kind, Recipe, f64)> = Vec::new();
         for i in order {
             let trial = &self.trials[i];
             let Some(kind) = Kind::of(&trial.recipe) else { continue };
             let full = members.iter().filter(|member| member.0 == kind).count() == EACH;
-            let known = members.iter().any(|member| member.1.differs_in_t_alone(&trial.recipe));
+            let known = members.iter().any(|member| member.1.starts_like(&trial.recipe));
             if !full && !known && trial.smoothed <= WITHIN * best.smoothed {
-                members.push((kind, trial.recipe.clone()));
+                let weight =
+                    if trial.smoothed > 0.0 { (best.smoothed / trial.smoothed).powi(4) } else { 1.0 };
+                members.push((kind, trial.recipe.clone(), weight));
             }
         }
-        members.into_iter().map(|member| member.1).collect()
+        members.into_iter().map(|(_, recipe, weight)| (recipe, weight)).collect()
     }
 
     /// The share of held-out rows that the blend puts into a wrong class.
-    pub(crate) fn error_of(&mut self, members: &[Recipe]) -> Result<f64> {
+    pub(crate) fn error_of(&mut self, members: &[(Recipe, f64)]) -> Result<f64> {
         let (mut wrong, mut tested) = (0, 0);
         for at in 0..self.folds.len() {
             let (mut voters, mut queries) = (Vec::new(), Vec::new());
-            for recipe in members {
+            for (recipe, weight) in members {
                 self.step(recipe, 1)?;
                 let (ground, fold) = &self.folds[at];
                 let frame = ground.frame(recipe)?;
@@ -67,7 +70,7 @@ impl Search<'_, '_> {
                     path.rows_at(&path.coordinates(&frame.place(part.rows())?), t)
                 };
                 let seen = (seen(&fold.voters)?, seen(&fold.test)?);
-                let unit = 1.0 / neighbourhood(&seen.0, self.auto.k)?.sqrt();
+                let unit = (weight / neighbourhood(&seen.0, self.auto.k)?).sqrt();
                 voters.push((seen.0, unit));
                 queries.push((seen.1, unit));
             }
@@ -86,17 +89,17 @@ impl Search<'_, '_> {
 ///
 /// # Errors
 /// As [`Recipe::fit`].
-pub(crate) fn blend(members: &[Recipe], data: &Dataset, k: usize) -> Result<Metric> {
-    if let [only] = members {
+pub(crate) fn blend(members: &[(Recipe, f64)], data: &Dataset, k: usize) -> Result<Metric> {
+    if let [(only, _)] = members {
         return only.fit(data);
     }
     // In units of the standard deviations no column outweighs the others, however they are measured.
     let statistics = ColumnStatistics::of(data.rows());
     let d = data.columns();
     let mut a = Mat::<f64>::zeros(d, d);
-    for recipe in members {
+    for (recipe, weight) in members {
         let metric = recipe.fit(data)?;
-        let unit = 1.0 / neighbourhood(&metric.transform(data.rows())?, k)?;
+        let unit = weight / neighbourhood(&metric.transform(data.rows())?, k)?;
         let l = metric.components();
         let scaled = |i: usize, j: usize| {
             l[(i, j)] * metric.scale().map_or(statistics.scale[j], |scale| statistics.scale[j] / scale[j])

@@ -93,6 +93,12 @@ impl Recipe {
         self.t.is_some() && other.t.is_some() && self.with_last_t(0.0) == other.with_last_t(0.0)
     }
 
+    /// Whether the first solution is the same but for t: the same columns or directions, as much shrinkage.
+    pub(crate) fn starts_like(&self, other: &Self) -> bool {
+        (self.standardize, self.shrinkage, self.directions)
+            == (other.standardize, other.shrinkage, other.directions)
+    }
+
     /// How much there is to a recipe: of two that are as good, the simpler is chosen.
     pub(crate) fn complexity(&self) -> usize {
         let learned = usize::from(self.t.is_some());
