@@ -234,17 +234,23 @@ impl Cell {
             fields.remove("runs");
         }
         let head = head.to_string();
-        let text = format!("{},\"runs\":[\n{}\n]}}\n", head.strip_suffix('}').unwrap_or(&head), runs.join(",\n"));
+        let text =
+            format!("{},\"runs\":[\n{}\n]}}\n", head.strip_suffix('}').unwrap_or(&head), runs.join(",\n"));
         write_whole(path, &text)
     }
 }
 
 /// Writes beside the target and renames.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// As [`write_whole`].
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.as_file().sync_all()?;
     file.persist(path).with_context(|| path.display().to_string())?;
     Ok(())
@@ -357,8 +363,7 @@ impl Work {
             let (train, test) = (self.data.subset(&train), self.data.subset(&test));
             let start = ProcessTime::now();
             let pairs = Pairs::sampled(train.labels(), &mut Random::new(seed, 2));
-            let solution =
-                gmml(self.job.set, seed).solve(&Scatter::from_pairs(train.rows(), &pairs)?)?;
+            let solution = gmml(self.job.set, seed).solve(&Scatter::from_pairs(train.rows(), &pairs)?)?;
             run.learn_seconds += start.elapsed().as_secs_f64();
             for (wrong, t) in run.curve.iter_mut().zip(grid()) {
                 *wrong += wrong_under(&solution.metric(t)?, &train, &test)?;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// A data set as read, and the sum of the file it came from.
+/// A data set as read, and the sum of its text, uncompressed.
 pub(crate) struct Source {
     pub data: Dataset,
     pub sha256: String,
@@ -27,21 +27,30 @@ pub(crate) fn path_of(set: &Set, folder: Option<&Path>) -> Option<PathBuf> {
 
 /// Reads a set and checks its shape.
 pub(crate) fn read(set: &Set, path: &Path) -> Result<Source> {
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    let sha256 = hex(&Sha256::digest(&bytes));
-    let text = if path.extension().is_some_and(|end| end == "gz") {
-        let mut text = String::new();
-        GzDecoder::new(&bytes[..]).read_to_string(&mut text).with_context(|| path.display().to_string())?;
-        text
-    } else {
-        String::from_utf8(bytes).with_context(|| path.display().to_string())?
-    };
+    let text = text_of(path)?;
+    let sha256 = hex(&Sha256::digest(text.as_bytes()));
     let data = parse(&text).with_context(|| path.display().to_string())?;
     let shape = (data.len(), data.columns(), data.labels().class_count());
     if shape != set.shape {
         bail!("{}: rows, columns, classes are {shape:?}; {} has {:?}", path.display(), set.title, set.shape);
     }
     Ok(Source { data, sha256 })
+}
+
+/// The sum of a file's text.
+pub(crate) fn sum_of(path: &Path) -> Result<String> {
+    Ok(hex(&Sha256::digest(text_of(path)?.as_bytes())))
+}
+
+fn text_of(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    Ok(if path.extension().is_some_and(|end| end == "gz") {
+        let mut text = String::new();
+        GzDecoder::new(&bytes[..]).read_to_string(&mut text).with_context(|| path.display().to_string())?;
+        text
+    } else {
+        String::from_utf8(bytes).with_context(|| path.display().to_string())?
+    })
 }
 
 /// Bytes as a sum is written.

@@ -5,8 +5,16 @@
 
 mod cell;
 mod data;
+mod document;
+mod fetch;
+mod figures;
+mod paper;
 mod protocol;
+mod reasons;
+mod report;
+mod results;
 mod run;
+mod svg;
 
 use anyhow::{Context as _, Result, bail};
 use cell::{Job, Task};
@@ -19,11 +27,15 @@ use std::process::ExitCode;
 
 /// Reproduces the figures and the table of "Geometric Mean Metric Learning" (ICML 2016).
 #[derive(Parser)]
-#[command(name = "experiments", version, after_help = "Examples:
+#[command(
+    name = "experiments",
+    version,
+    after_help = "Examples:
   experiments small --bundled                         the bundled sets, no data needed
   experiments fetch --data data-sets                  get the public sets
   experiments all --data data-sets                    everything; goes on where it was stopped
-  experiments all --data data-sets --methods auto --again")]
+  experiments all --data data-sets --methods auto --again"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -41,6 +53,8 @@ enum Command {
     Large(Options),
     /// Table 1: the time of one fit, one cell after the other
     Times(Options),
+    /// Get the data sets from their public homes
+    Fetch(fetch::Fetch),
     /// Write tables, figures and report from the cells that are there
     Report(Options),
     /// Compute one cell and print it
@@ -120,6 +134,7 @@ fn run(command: Command) -> Result<()> {
         Command::EffectOfT(options) => options.compute(&options.curves()).and(options.report()),
         Command::Large(options) => options.compute(&options.errors(Figure::Large)).and(options.report()),
         Command::Times(options) => options.compute_alone(&options.times()).and(options.report()),
+        Command::Fetch(options) => fetch::run(&options),
         Command::Report(options) => options.report(),
         Command::Cell(one) => print_cell(&one),
     }
@@ -180,6 +195,8 @@ impl Options {
     }
 
     fn report(&self) -> Result<()> {
+        report::write(&self.cells(), &self.out)?;
+        say(&format!("written: {}", self.out.join("report.html").display()));
         Ok(())
     }
 }

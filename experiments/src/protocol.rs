@@ -104,17 +104,7 @@ const fn large(
     shape: (usize, usize, usize),
 ) -> Set {
     let lambda = if matches!(name.as_bytes(), b"mnist") { 0.1 } else { 0.0 };
-    Set {
-        name,
-        title,
-        file,
-        bundled: None,
-        paper: name,
-        figure: Figure::Large,
-        division,
-        lambda,
-        shape,
-    }
+    Set { name, title, file, bundled: None, paper: name, figure: Figure::Large, division, lambda, shape }
 }
 
 /// Rows up to `trained` against the rest up to `rows`.
@@ -183,15 +173,8 @@ pub(crate) enum Method {
 }
 
 /// In the order of columns; the last two are not in the paper.
-pub(crate) const METHODS: [Method; 7] = [
-    Method::Euclidean,
-    Method::Gmml,
-    Method::Lmnn,
-    Method::Itml,
-    Method::FlatGeo,
-    Method::Nca,
-    Method::Auto,
-];
+pub(crate) const METHODS: [Method; 7] =
+    [Method::Euclidean, Method::Gmml, Method::Lmnn, Method::Itml, Method::FlatGeo, Method::Nca, Method::Auto];
 
 impl Method {
     /// The key of files, options and the paper's values.

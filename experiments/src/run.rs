@@ -1,11 +1,10 @@
 //! All cells: those that are missing are computed, several at a time, each in a process of its own.
 
 use crate::cell::{Cell, Job, Status};
-use crate::data::path_of;
+use crate::data::{path_of, sum_of};
 use crate::say;
 use anyhow::{Context as _, Result, bail};
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
-use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -63,8 +62,7 @@ impl Plan {
                 continue;
             };
             if !sums.contains_key(&path) {
-                let sum = crate::data::hex(&Sha256::digest(std::fs::read(&path)?));
-                sums.insert(path.clone(), sum);
+                sums.insert(path.clone(), sum_of(&path)?);
             }
             let there = if self.again { None } else { Cell::load(&self.file(job))? };
             let answered = match there {
@@ -77,7 +75,10 @@ impl Plan {
         }
         absent.dedup();
         if !absent.is_empty() {
-            say(&format!("no data, left out: {} (`experiments fetch` gets what is public)", absent.join(", ")));
+            say(&format!(
+                "no data, left out: {} (`experiments fetch` gets what is public)",
+                absent.join(", ")
+            ));
         }
         Ok(open)
     }
