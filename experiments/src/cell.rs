@@ -33,7 +33,7 @@ pub(crate) struct Job {
     pub seed: u64,
     /// At most so many runs.
     pub runs: usize,
-    /// CPU seconds after which no further run begins and what iterates stops.
+    /// CPU seconds after which what iterates stops; a run that would not end by then is not begun.
     pub limit: f64,
 }
 
@@ -65,6 +65,8 @@ pub(crate) enum Status {
     /// The time limit came first.
     Limit,
     Failed,
+    /// The data set is not there.
+    Absent,
 }
 
 /// One run of a cell: what was learned and how it did.
@@ -198,7 +200,7 @@ impl Job {
 
 impl Cell {
     /// A cell that could not be computed at all.
-    pub(crate) fn failed(job: &Job, note: String) -> Self {
+    pub(crate) fn empty(job: &Job, status: Status, note: String) -> Self {
         let (task, method) = match job.task {
             Task::Error(method) => ("error", method.name()),
             Task::Curve => ("curve", "gmml"),
@@ -210,7 +212,7 @@ impl Cell {
             method: method.into(),
             setting: Value::Null,
             limit: job.limit,
-            status: Status::Failed,
+            status,
             note,
             cpu_seconds: 0.0,
             runs: Vec::new(),
@@ -299,7 +301,8 @@ impl Work {
     fn all_runs(&self, one: impl Fn(usize) -> Result<(Run, Ending)>) -> Result<(Vec<Run>, Status)> {
         let mut runs = Vec::new();
         for number in 0..self.job.planned_runs() {
-            if number > 0 && self.spent() > self.job.limit {
+            // By the runs so far, the next would not end in time.
+            if number > 0 && self.spent() * (number + 1) as f64 / number as f64 > self.job.limit {
                 return Ok((runs, Status::Limit));
             }
             match one(number)? {

@@ -55,7 +55,7 @@ fn text_of(path: &Path) -> Result<String> {
 
 /// Bytes as a sum is written.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 fn parse(text: &str) -> Result<Dataset> {

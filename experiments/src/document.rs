@@ -2,7 +2,8 @@
 
 use crate::svg::escape;
 
-/// A part of a document. Text may hold `` `code` ``, `**bold**` and `[words](address)`.
+/// A part of a document. Text may hold `` `code` ``, `**bold**` and `[words](address)`;
+/// a cell of a table may have two lines.
 pub(crate) enum Block {
     Heading(String),
     Text(String),
@@ -33,7 +34,7 @@ pub(crate) fn to_markdown(title: &str, blocks: &[Block]) -> String {
         text.push_str(&match block {
             Block::Heading(heading) => format!("## {heading}\n"),
             Block::Text(words) => format!("{words}\n"),
-            Block::List(items) => items.iter().map(|item| format!("- {item}\n")).collect(),
+            Block::List(items) => items.iter().map(|item| format!("- {item}\n")).collect::<Vec<_>>().concat(),
             Block::Figure { file, caption, .. } => format!("![{caption}]({file})\n"),
             Block::Table(Table { caption, file: Some(file), .. }) => {
                 format!("{caption}: [{file}]({file}).\n")
@@ -62,8 +63,9 @@ impl Block {
             Self::Heading(heading) => format!("<h2>{}</h2>\n", inline(heading)),
             Self::Text(words) => format!("<p>{}</p>\n", inline(words)),
             Self::List(items) => {
-                let items: String = items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
-                format!("<ul>\n{items}</ul>\n")
+                let items: Vec<String> =
+                    items.iter().map(|item| format!("<li>{}</li>\n", inline(item))).collect();
+                format!("<ul>\n{}</ul>\n", items.concat())
             }
             Self::Figure { svg, caption, .. } => {
                 format!("<figure>\n{svg}<figcaption>{}</figcaption>\n</figure>\n", inline(caption))
@@ -75,14 +77,15 @@ impl Block {
 
 impl Table {
     fn to_markdown(&self) -> String {
-        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | ").replace('\n', "<br>"));
         let rule = vec!["---".to_owned(); self.header.len()];
         let rows: String = self.rows.iter().map(|row| line(row)).collect();
         format!("{}\n\n{}{}{rows}", self.caption, line(&self.header), line(&rule))
     }
 
     fn to_html(&self) -> String {
-        let head: String = self.header.iter().map(|cell| format!("<th>{}</th>", inline(cell))).collect();
+        let head: Vec<String> = self.header.iter().map(|cell| format!("<th>{}</th>", inline(cell))).collect();
+        let head = head.concat();
         let row = |cells: &Vec<String>| -> String {
             let mut tags = std::iter::once("th").chain(std::iter::repeat("td"));
             let cell = |cell: &String| {
@@ -111,7 +114,8 @@ fn inline(text: &str) -> String {
         html.push_str(&piece);
         rest = &rest[length..];
     }
-    html + &escape(rest)
+    html.push_str(&escape(rest));
+    html.replace('\n', "<br>")
 }
 
 /// The marked piece at the start of a text as HTML, and its length.

@@ -10,6 +10,8 @@ const MARGIN: f64 = 20.0;
 /// Left of a plot, for the numbers of its axis.
 const GUTTER: f64 = 34.0;
 const BAR: f64 = 8.0;
+/// Between two methods of a group.
+const GAP: f64 = 1.5;
 
 /// A plot's place on the canvas, and the values at its ends.
 struct Plot {
@@ -70,7 +72,7 @@ pub(crate) fn bars(results: &Results, figure: Figure) -> String {
             group(&mut canvas, &plot, results, set, plot.left + (i as f64 + 0.5) * room);
         }
         canvas.line("x-axis", (left, top + height), (WIDTH - MARGIN, top + height));
-        top += height + 62.0;
+        top += height + 76.0;
     }
     canvas.finish((WIDTH, top), title, &about_bars(results, &sets))
 }
@@ -89,7 +91,8 @@ fn tallest(results: &Results, set: &Set) -> f64 {
 fn group(canvas: &mut Canvas, plot: &Plot, results: &Results, set: &Set, middle: f64) {
     let bars: usize =
         METHODS.iter().map(|&method| 1 + usize::from(paper::bar(set.paper, method).is_some())).sum();
-    let mut x = middle - (bars as f64 * BAR + 6.0 * 1.5) / 2.0;
+    let gaps = (METHODS.len() - 1) as f64 * GAP;
+    let mut x = middle - 0.5 * (bars as f64 * BAR + gaps);
     for (i, &method) in METHODS.iter().enumerate() {
         if let Some(ours) = results.error(set, method) {
             let hint = format!("{}, {}: {:.2} ± {:.2}", set.title, method.title(), ours.mean, ours.std);
@@ -103,14 +106,16 @@ fn group(canvas: &mut Canvas, plot: &Plot, results: &Results, set: &Set, middle:
             bar(canvas, plot, &format!("f{i} s{i} x-pale"), x, theirs, &hint);
             x += BAR;
         }
-        x += 1.5;
+        x += GAP;
     }
     let (n, d, c) = set.shape;
     let (title, rest) = set.title.split_once(" (").unwrap_or((set.title, ""));
     let rest = rest.trim_end_matches(')');
     canvas.text("name mid", (middle, plot.top + plot.height + 17.0), title);
-    canvas.text("small mid", (middle, plot.top + plot.height + 31.0), &format!("d = {d}, c = {c}, n = {n}"));
-    canvas.text("small mid", (middle, plot.top + plot.height + 44.0), rest);
+    let lines = [format!("d = {d}, c = {c}"), format!("n = {n}"), rest.to_owned()];
+    for (line, y) in lines.iter().zip([31.0, 44.0, 57.0]) {
+        canvas.text("small mid", (middle, plot.top + plot.height + y), line);
+    }
 }
 
 fn bar(canvas: &mut Canvas, plot: &Plot, class: &str, x: f64, (mean, std): (f64, f64), hint: &str) {

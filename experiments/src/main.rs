@@ -71,9 +71,9 @@ struct Options {
     /// Use the sets bundled with the repository, and no others
     #[arg(long)]
     bundled: bool,
-    /// Where tables, figures and the report go
-    #[arg(long, value_name = "DIR", default_value = "docs/results")]
-    out: PathBuf,
+    /// Where tables, figures and the report go [default: docs/results; bundled: target/experiments]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Where the result files of the cells are kept [default: OUT/cells]
     #[arg(long, value_name = "DIR")]
     cells: Option<PathBuf>,
@@ -191,12 +191,18 @@ impl Options {
     }
 
     fn cells(&self) -> PathBuf {
-        self.cells.clone().unwrap_or_else(|| self.out.join("cells"))
+        self.cells.clone().unwrap_or_else(|| self.out().join("cells"))
+    }
+
+    /// The results of bundled sets alone do not go over those of all.
+    fn out(&self) -> PathBuf {
+        let usual = if self.bundled { "target/experiments" } else { "docs/results" };
+        self.out.clone().unwrap_or_else(|| usual.into())
     }
 
     fn report(&self) -> Result<()> {
-        report::write(&self.cells(), &self.out)?;
-        say(&format!("written: {}", self.out.join("report.html").display()));
+        report::write(&self.cells(), &self.out())?;
+        say(&format!("written: {}", self.out().join("report.html").display()));
         Ok(())
     }
 }

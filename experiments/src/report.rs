@@ -170,11 +170,12 @@ fn error_blocks(results: &Results, figure: Figure) -> Vec<Block> {
 
 fn entry(results: &Results, set: &Set, method: Method) -> String {
     let bar = paper::bar(set.paper, method);
-    let theirs = bar.map(|(error, std)| format!(" ({error:.2} ± {std:.2})")).unwrap_or_default();
+    let theirs = bar.map(|(error, std)| format!("\n({error:.2} ± {std:.2})")).unwrap_or_default();
     let Some(cell) = results.cell(set, "error", method) else { return format!("not run{theirs}") };
     let Some(ours) = results.error(set, method) else {
         return match cell.status {
             Status::Failed => format!("failed{theirs}"),
+            Status::Absent => format!("no data{theirs}"),
             _ => format!("over {:.0} s{theirs}", cell.limit),
         };
     };
@@ -189,7 +190,7 @@ fn entry(results: &Results, set: &Set, method: Method) -> String {
         (Status::Limit, false) => format!(" [{}/{}]", ours.runs, ours.planned),
         _ => String::new(),
     };
-    format!("{:.2}{std}{theirs}{flag}{short}", ours.mean)
+    format!("{:.2}{std}{flag}{short}{theirs}", ours.mean)
 }
 
 /// Whether the one run was cut short by the limit.
@@ -290,11 +291,11 @@ fn time_blocks(results: &Results) -> Vec<Block> {
         std::iter::once(set.title.to_owned()).chain(learned.iter().map(|&method| cell(set, method))).collect()
     };
     let in_seconds = |set: &Set, method: Method| {
-        let theirs = paper::seconds(set.name, method).map(|s| format!(" ({s})")).unwrap_or_default();
+        let theirs = paper::seconds(set.name, method).map(|s| format!("\n({s})")).unwrap_or_default();
         match results.time(set, method) {
             None => format!("not run{theirs}"),
             Some(timing) if timing.cut_after.is_some() => {
-                format!("≈ {}{theirs} ✂", seconds(full_seconds(&timing)))
+                format!("≈ {} ✂{theirs}", seconds(full_seconds(&timing)))
             }
             Some(timing) => format!("{}{theirs}", seconds(timing.seconds)),
         }
@@ -302,7 +303,7 @@ fn time_blocks(results: &Results) -> Vec<Block> {
     let in_gmml = |set: &Set, method: Method| match ratio(results, set, method) {
         None => "not run".into(),
         Some((ours, paper)) => {
-            format!("{}{}", times(ours), paper.map(|p| format!(" ({})", times(p))).unwrap_or_default())
+            format!("{}{}", times(ours), paper.map(|p| format!("\n({})", times(p))).unwrap_or_default())
         }
     };
     vec![
@@ -392,6 +393,7 @@ fn unfinished(cell: &Cell) -> Option<String> {
     let what = match cell.status {
         Status::Complete => return None,
         Status::Failed => format!("failed: {}", cell.note),
+        Status::Absent => format!("no data, {}", cell.note),
         Status::Limit if was_cut(cell) => {
             let iterations = cell.runs.first().and_then(|run| run.iterations.first()).copied().unwrap_or(0);
             format!("stopped at {:.0} CPU seconds after {iterations} iterations of its first fit", cell.limit)

@@ -23,7 +23,7 @@ pub(crate) struct Plan {
     pub again: bool,
 }
 
-/// Computes what is not there yet. A cell whose data set is missing is left out, and said.
+/// Computes what is not there yet. A cell whose data set is missing says so.
 pub(crate) fn run(jobs: &[Job], plan: &Plan) -> Result<()> {
     let missing = plan.open_jobs(jobs)?;
     let progress = Progress::new(&missing, plan.workers);
@@ -32,7 +32,7 @@ pub(crate) fn run(jobs: &[Job], plan: &Plan) -> Result<()> {
     let worker = || -> Result<()> {
         while let Some((job, data)) = next() {
             let cell = in_own_process(job, data);
-            let cell = cell.unwrap_or_else(|error| Cell::failed(job, format!("{error:#}")));
+            let cell = cell.unwrap_or_else(|error| Cell::empty(job, Status::Failed, format!("{error:#}")));
             cell.save(&plan.file(job))?;
             progress.done(job, &cell);
         }
@@ -59,6 +59,7 @@ impl Plan {
         for job in jobs {
             let Some(path) = path_of(job.set, self.data.as_deref()) else {
                 absent.push(job.set.title);
+                self.note_absence(job)?;
                 continue;
             };
             if !sums.contains_key(&path) {
@@ -81,6 +82,14 @@ impl Plan {
             ));
         }
         Ok(open)
+    }
+
+    /// A cell that says that its data are missing, unless there is a better one.
+    fn note_absence(&self, job: &Job) -> Result<()> {
+        if self.file(job).exists() {
+            return Ok(());
+        }
+        Cell::empty(job, Status::Absent, format!("{} is not there", job.set.file)).save(&self.file(job))
     }
 }
 
@@ -134,7 +143,7 @@ impl Progress {
         let what = match cell.status {
             Status::Complete => format!("{} in {:.1} CPU s", runs(cell), cell.cpu_seconds),
             Status::Limit => format!("stopped by the limit of {} s after {}", cell.limit, runs(cell)),
-            Status::Failed => format!("failed: {}", cell.note),
+            Status::Failed | Status::Absent => format!("failed: {}", cell.note),
         };
         let left = format!("about {} left", HumanDuration(left));
         let line = format!("{}: {what}", job.key());
