@@ -66,7 +66,7 @@ enum Command {
 #[derive(Args)]
 struct Options {
     /// The folder with the data sets
-    #[arg(long, value_name = "DIR", required_unless_present = "bundled", conflicts_with = "bundled")]
+    #[arg(long, value_name = "DIR", conflicts_with = "bundled")]
     data: Option<PathBuf>,
     /// Use the sets bundled with the repository, and no others
     #[arg(long)]
@@ -178,16 +178,21 @@ impl Options {
 
     fn compute(&self, jobs: &[Job]) -> Result<()> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        run::run(jobs, &self.plan(self.workers.unwrap_or(processors)))
+        run::run(jobs, &self.plan(self.workers.unwrap_or(processors))?)
     }
 
     /// One cell after the other, so that none takes another's time.
     fn compute_alone(&self, jobs: &[Job]) -> Result<()> {
-        run::run(jobs, &self.plan(1))
+        run::run(jobs, &self.plan(1)?)
     }
 
-    fn plan(&self, workers: usize) -> Plan {
-        Plan { data: self.data.clone(), cells: self.cells(), workers: workers.max(1), again: self.again }
+    fn plan(&self, workers: usize) -> Result<Plan> {
+        if self.data.is_none() && !self.bundled {
+            bail!(
+                "name the folder of data sets with --data DIR (`experiments fetch` fills one), or run the bundled sets with --bundled"
+            );
+        }
+        Ok(Plan { data: self.data.clone(), cells: self.cells(), workers: workers.max(1), again: self.again })
     }
 
     fn cells(&self) -> PathBuf {
