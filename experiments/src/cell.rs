@@ -386,7 +386,10 @@ impl Work {
         let begin = Instant::now();
         for _ in 0..100 {
             let (wall, start) = (Instant::now(), ProcessTime::now());
-            let learned = learner.learn(&Training::Labelled(&train), &mut |_: Step| self.order())?;
+            let learned = match learner.learn(&Training::Labelled(&train), &mut |_: Step| self.order()) {
+                Err(Error::Cancelled) => return Ok((Vec::new(), Status::Limit)),
+                other => other?,
+            };
             let mut run = Run { learn_seconds: start.elapsed().as_secs_f64(), ..Run::default() };
             run.wall_seconds = wall.elapsed().as_secs_f64();
             run.note(method, self.job.set, None, &learned.report);
@@ -432,4 +435,58 @@ fn wrong_under(metric: &Metric, train: &Dataset, test: &Dataset) -> Result<usize
 /// To microseconds: more digits would be noise in the files.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::path_of;
+
+    fn iris(task: Task, limit: f64) -> (Job, Cell) {
+        let job = Job { set: Set::named("iris").unwrap(), task, seed: 0, runs: 2, limit };
+        (job, job.compute(&path_of(job.set, None).unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_cell_comes_back_from_its_file_and_answers_the_same_question_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("iris.gmml.json");
+        let (job, cell) = iris(Task::Error(Method::Gmml), 100.0);
+        cell.save(&path).unwrap();
+        let back = Cell::load(&path).unwrap().unwrap();
+        assert_eq!((back.status, back.runs.len(), back.runs[0].tested), (Status::Complete, 2, 150));
+        assert_eq!((back.runs[1].t.len(), back.runs[1].lambda), (2, Some(0.0)));
+        let sum = back.setting["data_sha256"].as_str().unwrap();
+        assert!(job.is_answered_by(&back, sum).unwrap());
+        assert!(!job.is_answered_by(&back, "another").unwrap());
+        assert!(!Job { runs: 1, ..job }.is_answered_by(&back, sum).unwrap());
+        assert!(Cell::load(&folder.path().join("none.json")).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_limit_is_told_and_a_higher_one_asks_again() {
+        let (job, cut) = iris(Task::Error(Method::Lmnn), 0.0);
+        assert_eq!((cut.status, cut.runs.len()), (Status::Limit, 1));
+        assert!(cut.runs[0].outcomes[0].contains("limit of time"), "{:?}", cut.runs[0].outcomes);
+        let sum = cut.setting["data_sha256"].as_str().unwrap();
+        assert!(job.is_answered_by(&cut, sum).unwrap());
+        assert!(!Job { limit: 1.0, ..job }.is_answered_by(&cut, sum).unwrap());
+        // γ was not chosen: there is nothing to report.
+        let (_, nothing) = iris(Task::Error(Method::Itml), 0.0);
+        assert_eq!((nothing.status, nothing.runs.len()), (Status::Limit, 0));
+    }
+
+    #[test]
+    fn the_curve_at_a_t_is_the_error_of_a_fit_with_that_t() {
+        let (job, cell) = iris(Task::Curve, 100.0);
+        let Source { data, .. } = read(job.set, &path_of(job.set, None).unwrap()).unwrap();
+        let mut wrong = 0;
+        for (train, test) in job.set.splits(&data, 0, 1).unwrap() {
+            let (train, test) = (data.subset(&train), data.subset(&test));
+            let gmml = mahala::Gmml { t: mahala::TChoice::Fixed(0.3), ..gmml(job.set, 1) };
+            wrong += wrong_under(&gmml.fit(&train).unwrap().metric, &train, &test).unwrap();
+        }
+        assert_eq!(cell.runs[1].curve[15], wrong);
+        assert_eq!(grid()[15], 0.3);
+    }
 }

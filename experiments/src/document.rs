@@ -140,7 +140,7 @@ const STYLE: &str = "\
 @media screen and (prefers-color-scheme:dark){:root{--page:#12161b;--ink:#e6e9ec;--muted:#a6b0ba;--line:#2f3740;--head:#1b2128;--link:#6cb2ee}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}
-main{max-width:64rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
+main{max-width:66rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
 h1{font-size:1.7rem;line-height:1.25}
 h2{font-size:1.25rem;margin:2.2em 0 .5em;border-bottom:1px solid var(--line);padding-bottom:.2em}
 p,li{max-width:48rem}
@@ -152,11 +152,11 @@ figcaption,caption{color:var(--muted);font-size:.9rem;text-align:left;padding:.4
 .scroll{overflow-x:auto;margin:1rem 0}
 .long{max-height:26rem;overflow-y:auto}
 table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums}
-th,td{padding:.3rem .55rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
+th,td{padding:.3rem .45rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
 th:first-child{text-align:left}
-tbody th{font-weight:600}
+tbody th{font-weight:600;white-space:normal}
 thead th{background:var(--head);vertical-align:bottom;position:sticky;top:0}
-@media print{body{font-size:10pt}main{max-width:none;padding:0}.scroll,.long{overflow:visible;max-height:none}table{font-size:7pt}th,td{padding:.15rem .25rem}figure,tr{break-inside:avoid}}
+@media print{body{font-size:10pt}h2{break-after:avoid}figcaption,caption{font-size:8pt}main{max-width:none;padding:0}.scroll,.long{overflow:visible;max-height:none}table{font-size:7pt}th,td{padding:.15rem .25rem}figure,tr{break-inside:avoid}}
 ";
 
 #[cfg(test)]
