@@ -69,7 +69,8 @@ const SOURCES: [Source; 13] = [
         set: "iris",
         urls: &[uci!("iris/iris.data")],
         form: Form::Fields { first: 0, label: 4, name: str::to_owned },
-        sha256: "39116a713221790cfc5b6a34d4b8cf22ab60a0a832ed9297fdfb0a2defc9091d",
+        // Of the same numbers as in the file the results were made from, which has 5.0 where this has 5.
+        sha256: "fb117027d8a4367e63b095c5f5486eda25b538028d4c0df03eefcdfc08eafa4d",
     },
     Source {
         set: "vehicle",
