@@ -87,7 +87,7 @@ struct Options {
     #[arg(long, default_value_t = usize::MAX, hide_default_value = true)]
     runs: usize,
     /// CPU seconds a cell may take; what is done by then is the entry, and says so
-    #[arg(long, default_value_t = 1200.0, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 600.0, value_name = "SECONDS")]
     limit: f64,
     /// Cells at a time; times are always measured alone [default: the processors]
     #[arg(long)]
@@ -130,10 +130,22 @@ fn run(command: Command) -> Result<()> {
             options.compute_alone(&options.times())?;
             options.report()
         }
-        Command::Small(options) => options.compute(&options.errors(Figure::Small)).and(options.report()),
-        Command::EffectOfT(options) => options.compute(&options.curves()).and(options.report()),
-        Command::Large(options) => options.compute(&options.errors(Figure::Large)).and(options.report()),
-        Command::Times(options) => options.compute_alone(&options.times()).and(options.report()),
+        Command::Small(options) => {
+            options.compute(&options.errors(Figure::Small))?;
+            options.report()
+        }
+        Command::EffectOfT(options) => {
+            options.compute(&options.curves())?;
+            options.report()
+        }
+        Command::Large(options) => {
+            options.compute(&options.errors(Figure::Large))?;
+            options.report()
+        }
+        Command::Times(options) => {
+            options.compute_alone(&options.times())?;
+            options.report()
+        }
         Command::Fetch(options) => fetch::run(&options),
         Command::Report(options) => options.report(),
         Command::Cell(one) => print_cell(&one),
