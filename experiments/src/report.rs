@@ -311,7 +311,7 @@ fn time_blocks(results: &Results) -> Vec<Block> {
         Block::Heading("Running times".into()),
         Block::Text(
             "One fit with every choice made, on the training rows, one thread, one cell after the other: CPU seconds, the \
-             least of up to a hundred fits within two seconds. In brackets the paper's seconds (MATLAB, a laptop of its \
+             least of up to a hundred fits within two seconds of it. In brackets the paper's seconds (MATLAB, a laptop of its \
              time). GMML with t = ½, ITML with γ = 1, FlatGeo with at least 10,000 iterations, as in the paper; GMML auto \
              chooses everything itself, so its time is that of its search. ✂: cut by the limit, and taken on in proportion \
              to 10,000 iterations."
