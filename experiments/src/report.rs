@@ -4,9 +4,10 @@ use crate::cell::{Cell, Status, write_whole};
 use crate::document::{Block, Table, to_html, to_markdown};
 use crate::figures;
 use crate::paper;
-use crate::protocol::{CURVES, Figure, METHODS, Method, SETS, Set, TIMED};
+use crate::protocol::{CURVES, Figure, METHODS, Method, SETS, Set};
 use crate::reasons;
-use crate::results::{Agreement, Results, Summary, Timing, least};
+use crate::report_times;
+use crate::results::{Agreement, Results, Summary, least};
 use anyhow::Result;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ fn blocks(results: &Results) -> Vec<Block> {
     blocks.extend(error_blocks(results, Figure::Small));
     blocks.extend(curve_blocks(results));
     blocks.extend(error_blocks(results, Figure::Large));
-    blocks.extend(time_blocks(results));
+    blocks.extend(report_times::blocks(results));
     blocks.push(Block::Heading("Where we agree, where we differ, and why".into()));
     blocks.extend(agreement_blocks(results));
     blocks.push(Block::Heading("Protocol".into()));
@@ -95,7 +96,7 @@ fn in_short(results: &Results) -> Vec<String> {
         "**Effect of t**: the least error is within .06 in t and within one point of error of the paper's on {near} of {} sets.",
         minima.len(),
     ));
-    points.extend(times_in_short(results));
+    points.extend(report_times::in_short(results));
     points
 }
 
@@ -119,20 +120,6 @@ fn minimum(results: &Results, set: &Set) -> Option<Minimum> {
     let ours = curve.minimum();
     let paper_at_ours = paper.iter().find(|(t, _)| (t - ours.0).abs() < 1e-9)?.1;
     Some(Minimum { ours, paper: least(paper.into_iter()), paper_at_ours })
-}
-
-fn times_in_short(results: &Results) -> Vec<String> {
-    let range = |method| {
-        let ratios = TIMED.iter().filter_map(|name| ratio(results, Set::named(name)?, method));
-        let (low, high) = ratios.fold((f64::INFINITY, 0.0f64), |(l, h), (r, _)| (l.min(r), h.max(r)));
-        (high > 0.0).then(|| format!("{} {} to {} times", method.title(), times(low), times(high)))
-    };
-    let parts: Vec<String> =
-        [Method::Lmnn, Method::Itml, Method::FlatGeo].into_iter().filter_map(range).collect();
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    vec![format!("**Time of one fit**, in GMML's on the same rows: {}.", parts.join(", "))]
 }
 
 fn error_blocks(results: &Results, figure: Figure) -> Vec<Block> {
@@ -160,7 +147,7 @@ fn error_blocks(results: &Results, figure: Figure) -> Vec<Block> {
 }
 
 /// A table with a row a set and a column a method.
-fn by_method(
+pub(crate) fn by_method(
     caption: &str,
     sets: &[&Set],
     methods: &[Method],
@@ -281,88 +268,6 @@ fn all_values(results: &Results, sets: &[&Set]) -> Table {
     };
     let rows = crate::cell::grid().into_iter().enumerate().map(row).collect();
     Table { caption: "Every value of the curves".into(), header, rows, file: Some("effect-of-t.csv") }
-}
-
-/// A method's time in GMML's, ours and the paper's.
-fn ratio(results: &Results, set: &Set, method: Method) -> Option<(f64, Option<f64>)> {
-    let gmml = results.time(set, Method::Gmml)?.seconds;
-    let ours = full_seconds(&results.time(set, method)?) / gmml;
-    let paper = paper::seconds(set.name, method).zip(paper::seconds(set.name, Method::Gmml));
-    Some((ours, paper.map(|(theirs, gmml)| theirs / gmml)))
-}
-
-/// The time of the whole fit: one cut short is taken on to the 10,000 iterations it owes.
-fn full_seconds(timing: &Timing) -> f64 {
-    match timing.cut_after {
-        Some(iterations) if iterations > 0 => timing.seconds * (10_000.0 / iterations as f64).max(1.0),
-        _ => timing.seconds,
-    }
-}
-
-fn time_blocks(results: &Results) -> Vec<Block> {
-    let timed = |set: &&Set| results.time(set, Method::Gmml).is_some();
-    let sets: Vec<&Set> = TIMED.iter().filter_map(|name| Set::named(name)).filter(timed).collect();
-    if sets.is_empty() {
-        return Vec::new();
-    }
-    let in_seconds = "Table 1: seconds of one fit, the paper's in brackets";
-    let in_gmml = "The same in GMML's times, the paper's ratio in brackets";
-    vec![
-        Block::Heading("Running times".into()),
-        Block::Text(
-            "One fit with every choice made, on the training rows, one thread, one cell after the other: CPU seconds, the \
-             least of up to a hundred fits within two seconds of it. In brackets the paper's seconds (MATLAB, a laptop of its \
-             time). GMML with t = ½, ITML with γ = 1, FlatGeo with at least 10,000 iterations, as in the paper; GMML auto \
-             chooses everything itself, so its time is that of its search. ✂: cut by the limit, and taken on in proportion \
-             to 10,000 iterations."
-                .into(),
-        ),
-        by_method(in_seconds, &sets, &METHODS[1..], |set, method| seconds_entry(results, set, method)),
-        by_method(in_gmml, &sets, &METHODS[1..], |set, method| ratio_entry(results, set, method)),
-    ]
-}
-
-fn seconds_entry(results: &Results, set: &Set, method: Method) -> String {
-    let theirs = paper::seconds(set.name, method).map(|s| format!("\n({s})")).unwrap_or_default();
-    match results.time(set, method) {
-        None => format!("{}{theirs}", no_time(results, set, method)),
-        Some(timing) if timing.cut_after.is_some() => {
-            format!("≈ {} ✂{theirs}", seconds(full_seconds(&timing)))
-        }
-        Some(timing) => format!("{}{theirs}", seconds(timing.seconds)),
-    }
-}
-
-fn ratio_entry(results: &Results, set: &Set, method: Method) -> String {
-    match ratio(results, set, method) {
-        None => no_time(results, set, method),
-        Some((ours, paper)) => {
-            format!("{}{}", times(ours), paper.map(|p| format!("\n({})", times(p))).unwrap_or_default())
-        }
-    }
-}
-
-/// Why there is no time.
-fn no_time(results: &Results, set: &Set, method: Method) -> String {
-    match results.cell(set, "time", method) {
-        None => "not run".into(),
-        Some(cell) if cell.status == Status::Limit => format!("over {:.0}", cell.limit),
-        Some(_) => "failed".into(),
-    }
-}
-
-fn seconds(s: f64) -> String {
-    match s {
-        s if s < 0.01 => format!("{s:.5}"),
-        s if s < 1.0 => format!("{s:.4}"),
-        s if s < 100.0 => format!("{s:.2}"),
-        s => format!("{s:.0}"),
-    }
-}
-
-/// A ratio with two or three digits.
-fn times(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
 }
 
 fn agreement_blocks(results: &Results) -> Vec<Block> {
