@@ -36,7 +36,7 @@ pub(crate) fn blocks(results: &Results) -> Vec<Block> {
 pub(crate) fn in_short(results: &Results) -> Option<String> {
     let part = |method: Method| {
         let (low, high) = range(|set| ratio(results, set, method))?;
-        Some(format!("{} {} to {} times", method.title(), times(low), times(high)))
+        Some(format!("{} {} times", method.title(), span(low, high)))
     };
     let parts: Vec<String> =
         [Method::Lmnn, Method::Itml, Method::FlatGeo].into_iter().filter_map(part).collect();
@@ -80,7 +80,7 @@ fn speed_ups(results: &Results) -> String {
     };
     let part = |method: Method| {
         let (low, high) = range(|set| faster(set, method))?;
-        Some(format!("{} by {} to {}", method.title(), times(low), times(high)))
+        Some(format!("{} by {}", method.title(), span(low, high)))
     };
     let parts: Vec<String> = METHODS.into_iter().filter_map(part).collect();
     format!(
@@ -128,6 +128,10 @@ fn seconds(s: f64) -> String {
 /// A ratio with two or three digits.
 fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") }
+}
+
+fn span(low: f64, high: f64) -> String {
+    if low == high { times(low) } else { format!("{} to {}", times(low), times(high)) }
 }
 
 #[cfg(test)]
