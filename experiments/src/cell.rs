@@ -346,7 +346,12 @@ impl Work {
             return Ok(Some((fit.metric, Some(fit.t), report)));
         }
         let learner = method.learner(self.job.set, seed, false)?;
-        match learner.learn(&Training::Labelled(train), &mut |_: Step| self.order()) {
+        let families = self.job.set.families(train.len()).filter(|_| method == Method::Auto);
+        let training = match &families {
+            Some(families) => Training::Grouped(train, families),
+            None => Training::Labelled(train),
+        };
+        match learner.learn(&training, &mut |_: Step| self.order()) {
             // ITML's choice of γ was cut: nothing was learned with the γ it would have had.
             Ok(Learned { report, .. }) if report.outcome == Outcome::TimeLimit && report.iterations == 0 => {
                 Ok(None)
@@ -415,8 +420,10 @@ impl Run {
             self.iterations.push(report.iterations);
             self.outcomes.push(report.outcome.to_string());
         }
-        let recipe = report.choice.as_ref().and_then(|choice| choice["recipe"].as_str());
-        self.choices.extend(recipe.map(str::to_owned));
+        if let Some(recipes) = report.choice.as_ref().and_then(|choice| choice["recipes"].as_array()) {
+            let recipes: Vec<&str> = recipes.iter().filter_map(|recipe| recipe["recipe"].as_str()).collect();
+            self.choices.push(recipes.join(" + "));
+        }
     }
 
     fn round(&mut self, wall: Instant) {

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 use mahala::learners::{Learner, named};
-use mahala::{Dataset, Folds, Gmml, Random, Regularization};
+use mahala::{Dataset, Folds, Gmml, Labels, Random, Regularization};
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -121,6 +121,17 @@ impl Set {
     /// The paper's number of runs.
     pub(crate) fn runs(&self) -> usize {
         if self.figure == Figure::Small { 40 } else { 5 }
+    }
+
+    /// The family of each row learned on, if rows come in families that the rows tested are not of: the eight
+    /// speakers of Vowel, of 66 rows each, and the four parts of Isolet, of 1560 rows or two fewer.
+    pub(crate) fn families(&self, rows: usize) -> Option<Labels> {
+        let size = match self.name {
+            "vowel" => 66,
+            "isolet" => 1560,
+            _ => return None,
+        };
+        Some(Labels::new((0..rows).map(|i| (i / size).to_string())))
     }
 
     /// The paper's number of folds when something is chosen.

@@ -106,6 +106,7 @@ impl Auto {
         self.check(data, groups)?;
         let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
+        let families = groups;
         let groups =
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
         let folds = divide(&part, groups.as_ref(), self.seed)?;
@@ -115,8 +116,13 @@ impl Auto {
         while members.len() > 1 && search.too_much_to_blend(&members) {
             members.pop();
         }
-        let error = search.error_of(&members)?;
-        let best = search.ranking().first().map_or(1.0, |&i| search.trials[i].error);
+        let (mut error, smoothed) = search.error_of(&members)?;
+        let best = search.ranking().first().map(|&i| search.trials[i].clone());
+        let best = best.ok_or(Error::NoUsableFold { rows: part.len() })?;
+        if members.len() > 1 && smoothed > best.smoothed {
+            members.truncate(1);
+            error = best.error;
+        }
         let tried = search.trials.len();
         let reason = match &members[..] {
             [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
@@ -124,10 +130,10 @@ impl Auto {
                 "the best {} of {tried} recipes that start differently: together {:.2} % wrong, the best alone {:.2} %",
                 members.len(),
                 100.0 * error,
-                100.0 * best
+                100.0 * best.error
             ),
         };
-        let metric = blend(&members, data, self.k)?;
+        let metric = blend(&members, data, families, self.k)?;
         let (folds, cost) = (search.folds.len(), search.spent / search.plain);
         Ok(AutoFit {
             metric,
@@ -200,7 +206,7 @@ impl<'a, 'w> Search<'a, 'w> {
     fn new(auto: &'a Auto, folds: &'a [Fold], part: &Dataset, watch: &'a mut Watch<'w>) -> Result<Self> {
         let mut grounds = Vec::new();
         for fold in folds {
-            match Ground::of(&fold.train) {
+            match Ground::of(&fold.train, fold.families.as_ref()) {
                 Ok(ground) => grounds.push((ground, fold)),
                 Err(error) if is_lack_of_pairs(&error) => {}
                 Err(error) => return Err(error),
@@ -233,6 +239,13 @@ impl<'a, 'w> Search<'a, 'w> {
         for kind in self.worth_while(&kinds) {
             for shrinkage in OTHER_SHRINKAGES {
                 self.try_kind(kind, shrinkage)?;
+            }
+        }
+        for recipe in self.best(1) {
+            let Some(t) = recipe.t else { continue };
+            let near = [(t - 0.05).max(0.0), t, (t + 0.1).min(1.0)].map(rounded);
+            for &shrinkage in between(recipe.shrinkage) {
+                self.try_at(&Recipe { shrinkage, ..recipe.clone() }, &near)?;
             }
         }
         for recipe in self.best(4) {
@@ -447,6 +460,17 @@ const LEAST_WORK: f64 = 2e8;
 const FOR_TRIALS: f64 = 0.8;
 /// Multiplications of one solution, over d³.
 const SOLUTION: f64 = 9.0;
+
+/// The values on both sides of a shrinkage, half-way to the next one tried.
+fn between(shrinkage: f64) -> &'static [f64] {
+    match shrinkage {
+        x if x < 0.05 => &[0.05],
+        x if x < 0.2 => &[0.05, 0.2],
+        x if x < 0.5 => &[0.2, 0.45],
+        _ => &[0.45],
+    }
+}
+
 fn rounded(t: f64) -> f64 {
     (100.0 * t).round() / 100.0
 }

@@ -15,6 +15,8 @@ const QUERIES: usize = 3000;
 /// One division of the rows: what is learned on, what is tested, and what votes on it.
 pub(crate) struct Fold {
     pub(crate) train: Dataset,
+    /// The families of those, if there are some.
+    pub(crate) families: Option<Labels>,
     pub(crate) test: Dataset,
     /// The voters: all rows, each test row but itself; or the rows learned on, where families must not meet.
     pub(crate) voters: Dataset,
@@ -43,10 +45,11 @@ pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Resu
             let (train, test) = partition.split(fold);
             let kept = choose_rows(test.len(), QUERIES, seed);
             let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
+            let families = groups.map(|groups| groups.subset(&train));
             let train = data.subset(&train);
             let voters = if groups.is_some() { train.clone() } else { data.clone() };
             let own = groups.is_none().then(|| test.clone());
-            folds.push(Fold { train, test: data.subset(&test), voters, own });
+            folds.push(Fold { train, families, test: data.subset(&test), voters, own });
         }
     }
     Ok(folds)

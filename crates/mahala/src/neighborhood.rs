@@ -33,31 +33,56 @@ impl Pairs {
     /// # Ok::<(), mahala::Error>(())
     /// ```
     pub fn nearest(rows: &Rows, labels: &Labels, k: usize) -> Result<Self> {
+        Self::nearest_across(rows, labels, None, k)
+    }
+
+    /// The same among rows of other families alone: who is near for sharing a speaker will not be there when a
+    /// stranger speaks.
+    pub(crate) fn nearest_across(
+        rows: &Rows,
+        labels: &Labels,
+        families: Option<&Labels>,
+        k: usize,
+    ) -> Result<Self> {
         if k == 0 {
             return Err(Error::Parameter { name: "neighbors", value: k.to_string(), allowed: "at least 1" });
         }
         if labels.len() != rows.len() {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.len() });
         }
-        let members = members_by_class(labels);
-        let of_class = |own: &Vec<usize>| -> Result<Vec<Pair>> {
+        let family = |i: usize| families.map(|families| families.codes()[i]);
+        // The rows that ask together: of one class and, if there are families, of one family.
+        let asking: Vec<Vec<usize>> = match families {
+            None => members_by_class(labels),
+            Some(families) => {
+                let part = |members: &Vec<usize>| -> Vec<Vec<usize>> {
+                    let mut parts = vec![Vec::new(); families.class_count()];
+                    members.iter().for_each(|&i| parts[families.codes()[i] as usize].push(i));
+                    parts
+                };
+                members_by_class(labels).iter().flat_map(part).collect()
+            }
+        };
+        let pairs_of = |own: &Vec<usize>| -> Result<Vec<Pair>> {
             let Some(&first) = own.first() else { return Ok(Vec::new()) };
-            let class = labels.codes()[first];
-            let others: Vec<usize> = (0..rows.len()).filter(|&i| labels.codes()[i] != class).collect();
+            let stranger = |i: usize| families.is_none() || family(i) != family(first);
+            let same = |i: usize| labels.codes()[i] == labels.codes()[first];
+            let like: Vec<usize> = (0..rows.len()).filter(|&i| same(i) && stranger(i)).collect();
+            let others: Vec<usize> = (0..rows.len()).filter(|&i| !same(i) && stranger(i)).collect();
             let queries = rows.subset(own);
             let mut pairs = Vec::with_capacity(2 * k * own.len());
-            // One more than asked for: a row finds itself.
-            for (query, near) in nearest_of(&queries, queries.clone(), k + 1)?.iter().enumerate() {
-                let near = near.iter().filter(|&&i| i != query).take(k);
-                pairs.extend(near.map(|&i| Pair::similar(own[query], own[i])));
+            // One more than asked for: without families a row finds itself.
+            for (query, near) in nearest_of(&queries, rows.subset(&like), k + 1)?.iter().enumerate() {
+                let near = near.iter().filter(|&&i| like[i] != own[query]).take(k);
+                pairs.extend(near.map(|&i| Pair::similar(own[query], like[i])));
             }
             for (query, near) in nearest_of(&queries, rows.subset(&others), k)?.iter().enumerate() {
                 pairs.extend(near.iter().map(|&i| Pair::dissimilar(own[query], others[i])));
             }
             Ok(pairs)
         };
-        let by_class: Vec<Vec<Pair>> = members.par_iter().map(of_class).collect::<Result<_>>()?;
-        Self::new(by_class.concat(), rows.len(), rows.len())
+        let found: Vec<Vec<Pair>> = asking.par_iter().map(pairs_of).collect::<Result<_>>()?;
+        Self::new(found.concat(), rows.len(), rows.len())
     }
 }
 

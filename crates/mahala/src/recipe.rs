@@ -8,7 +8,7 @@ use crate::metric::{Metric, project, standardized};
 use crate::pairs::Pairs;
 use crate::regularize::Regularization;
 use crate::scatter::Scatter;
-use crate::select::weighted;
+use crate::select::{is_lack_of_pairs, weighted};
 use crate::solution::{Solution, weights_at};
 use crate::standardize::ColumnStatistics;
 use crate::subspace::Subspace;
@@ -66,13 +66,18 @@ impl Recipe {
     /// # Errors
     /// As [`Gmml::fit`]; a parameter out of range.
     pub fn fit(&self, data: &Dataset) -> Result<Metric> {
+        self.fit_in_families(data, None)
+    }
+
+    /// The same over pairs of rows of different families alone.
+    pub(crate) fn fit_in_families(&self, data: &Dataset, families: Option<&Labels>) -> Result<Metric> {
         self.check()?;
         let Some(t) = self.t else {
             let statistics = ColumnStatistics::of(data.rows());
             let (d, scale) = (data.columns(), self.standardize.then_some(statistics.scale));
             return Metric::new(Mat::identity(d, d), statistics.mean, scale);
         };
-        let ground = Ground::of(data)?;
+        let ground = Ground::of(data, families)?;
         let frame = ground.frame(self)?;
         let (path, last) = frame.follow(t, &self.rounds, self.shrinkage)?;
         frame.metric(&path, last)
@@ -141,6 +146,7 @@ impl fmt::Display for Recipe {
 /// What every recipe needs of the training rows, computed once.
 pub(crate) struct Ground<'a> {
     data: &'a Dataset,
+    families: Option<&'a Labels>,
     statistics: ColumnStatistics,
     scatter: Scatter,
 }
@@ -151,6 +157,7 @@ pub(crate) struct Frame {
     scale: Option<Vec<f64>>,
     rows: Rows,
     labels: Labels,
+    families: Option<Labels>,
     start: Start,
 }
 
@@ -169,12 +176,15 @@ pub(crate) enum Path {
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn of(data: &'a Dataset) -> Result<Self> {
-        let (scatter, _) = Scatter::all_pairs_of(data)?;
+    pub(crate) fn of(data: &'a Dataset, families: Option<&'a Labels>) -> Result<Self> {
+        let (mut scatter, _) = Scatter::all_pairs_of(data)?;
+        if let Some(families) = families {
+            scatter = across_families(&scatter, data, families).unwrap_or(scatter);
+        }
         if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
             return Err(Error::AllConstant { columns: data.columns() });
         }
-        Ok(Self { data, statistics: ColumnStatistics::of(data.rows()), scatter })
+        Ok(Self { data, families, statistics: ColumnStatistics::of(data.rows()), scatter })
     }
 
     /// The leading directions, all of them: a recipe takes the first few.
@@ -197,7 +207,8 @@ impl<'a> Ground<'a> {
         let mean = self.statistics.mean.clone();
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
         let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
-        Ok(Frame { mean, scale: None, rows, labels: self.data.labels().clone(), start })
+        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
+        Ok(Frame { mean, scale: None, rows, labels, families, start })
     }
 
     fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
@@ -209,7 +220,8 @@ impl<'a> Ground<'a> {
             Some(scale) => self.scatter.clone().standardized(scale),
             None => self.scatter.clone(),
         };
-        Ok(Frame { mean, scale, rows, labels: self.data.labels().clone(), start: Start::Columns(scatter) })
+        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
+        Ok(Frame { mean, scale, rows, labels, families, start: Start::Columns(scatter) })
     }
 }
 
@@ -237,7 +249,7 @@ impl Frame {
     /// The path of the pairs that are near at t on another path.
     pub(crate) fn neighborhood(&self, path: &Path, t: f64, neighbors: usize, shrinkage: f64) -> Result<Path> {
         let seen = path.rows_at(&path.coordinates(&self.rows), t)?;
-        let pairs = Pairs::nearest(&seen, &self.labels, neighbors)?;
+        let pairs = Pairs::nearest_across(&seen, &self.labels, self.families.as_ref(), neighbors)?;
         solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
     }
 
@@ -285,6 +297,20 @@ impl Path {
         };
         weighted(coordinates, &weights, Vec::new())
     }
+}
+
+/// All pairs but those within a family: what rows of one family share is not there between strangers. Pairs within
+/// families are the similar ones if families are the classes.
+fn across_families(all: &Scatter, data: &Dataset, families: &Labels) -> Option<Scatter> {
+    let similar = |labels: Labels| match Scatter::all_pairs_of(&Dataset::new(data.rows().clone(), labels)?) {
+        Ok((scatter, _)) => Ok(Some(scatter)),
+        Err(error) if is_lack_of_pairs(&error) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let both = data.labels().codes().iter().zip(families.codes());
+    let both = Labels::new(both.map(|(class, family)| format!("{class} {family}")));
+    let within = similar(families.clone()).ok()??;
+    all.clone().across(&within, similar(both).ok()?.as_ref())
 }
 
 fn solve(scatter: &Scatter, shrinkage: f64) -> Result<Path> {

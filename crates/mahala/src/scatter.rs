@@ -142,6 +142,30 @@ impl Scatter {
         Self { samples, ..self }
     }
 
+    /// The sums without pairs within a family: the similar ones of `within` are all of those, the similar ones of
+    /// `alike` those of one class. None if no similar or no dissimilar pair is left, or if columns are of such
+    /// extreme scale that the sums differ in units.
+    pub(crate) fn across(mut self, within: &Self, alike: Option<&Self>) -> Option<Self> {
+        let none = PairCount { pairs: 0, weight: 0.0 };
+        let less = |all: PairCount, some: PairCount| PairCount {
+            pairs: all.pairs.saturating_sub(some.pairs),
+            weight: all.weight - some.weight,
+        };
+        let same = alike.map_or(none, |alike| alike.similar);
+        self.similar = less(self.similar, same);
+        self.dissimilar = less(self.dissimilar, less(within.similar, same));
+        let units = self.units == within.units && alike.is_none_or(|alike| alike.units == self.units);
+        if !units || self.similar.pairs == 0 || self.dissimilar.pairs == 0 {
+            return None;
+        }
+        self.d -= &within.s;
+        if let Some(alike) = alike {
+            self.s -= &alike.s;
+            self.d += &alike.s;
+        }
+        Some(self)
+    }
+
     /// Both sums times a factor.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
