@@ -116,10 +116,11 @@ impl Auto {
         while members.len() > 1 && search.too_much_to_blend(&members) {
             members.pop();
         }
-        let (mut error, smoothed) = search.error_of(&members)?;
-        let best = search.ranking().first().map(|&i| search.trials[i].clone());
-        let best = best.ok_or(Error::NoUsableFold { rows: part.len() })?;
-        if members.len() > 1 && smoothed > best.smoothed {
+        let (mut error, together) = search.error_of(&members)?;
+        let first = *search.ranking().first().ok_or(Error::NoUsableFold { rows: part.len() })?;
+        let best = search.trials[first].clone();
+        let (gap, doubt) = difference(&together, &search.wrong[first]);
+        if gap > doubt {
             members.truncate(1);
             error = best.error;
         }
@@ -254,7 +255,7 @@ impl<'a, 'w> Search<'a, 'w> {
             let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
             self.try_at(&recipe, &near)?;
         }
-        for start in self.best(3) {
+        for start in self.starts(3) {
             if start.t.is_none() {
                 continue;
             }
@@ -298,11 +299,7 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// The standard error of the difference of two recipes on the same rows.
     fn doubt(&self, a: usize, b: usize) -> f64 {
-        let n = self.wrong[a].len() as f64;
-        let differences =
-            self.wrong[a].iter().zip(&self.wrong[b]).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
-        let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-        ((squares - sum * sum / n).max(0.0)).sqrt() / n
+        difference(&self.wrong[a], &self.wrong[b]).1
     }
 
     fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
@@ -328,6 +325,25 @@ impl<'a, 'w> Search<'a, 'w> {
             }
         }
         best
+    }
+
+    /// Where rounds start: from the best recipe of each kind that is not far behind, then from the best of the rest.
+    fn starts(&self, count: usize) -> Vec<Recipe> {
+        let mut kinds = Vec::new();
+        let mut leads = |(recipe, _): &(Recipe, f64)| {
+            let kind = Kind::of(recipe);
+            let new = !kinds.contains(&kind);
+            kinds.push(kind);
+            new
+        };
+        let mut starts: Vec<Recipe> =
+            self.members().into_iter().filter(|member| leads(member)).map(|member| member.0).collect();
+        for recipe in self.best(count) {
+            if starts.len() < count && !starts.contains(&recipe) {
+                starts.push(recipe);
+            }
+        }
+        starts
     }
 
     /// Tries a recipe at several values of its last t.
@@ -460,6 +476,14 @@ const LEAST_WORK: f64 = 2e8;
 const FOR_TRIALS: f64 = 0.8;
 /// Multiplications of one solution, over d³.
 const SOLUTION: f64 = 9.0;
+
+/// How much more of the same rows is wrong in one than in the other, and the standard error of that.
+fn difference(one: &[u8], other: &[u8]) -> (f64, f64) {
+    let n = one.len().max(1) as f64;
+    let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
+    let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (sum / n, (squares - sum * sum / n).max(0.0).sqrt() / n)
+}
 
 /// The values on both sides of a shrinkage, half-way to the next one tried.
 fn between(shrinkage: f64) -> &'static [f64] {

@@ -2,10 +2,10 @@
 //!
 //! # Formula
 //! ```text
-//! A = Σ_i w_i A_i/s_i,     w_i = (e_best/e_i)⁴
+//! A = Σ_i w_i A_i/s_i,     w_i = (e_best/e_i)⁴/m_i
 //! ```
-//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour, and `e_i` the cross-validated
-//! error. A squared distance is linear in `A`, so the blend's is the weighted sum of the members', each measured in the
+//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour, `e_i` the cross-validated
+//! error, and `m_i` the number of members of the same kind. A squared distance is linear in `A`, so the blend's is the weighted sum of the members', each measured in the
 //! size of its own neighbourhoods. Recipes that
 //! cross-validation can hardly tell apart err on different rows; their blend errs less than most of them.
 
@@ -29,8 +29,8 @@ const WITHIN: f64 = 1.3;
 const MEASURED: usize = 500;
 
 impl Search<'_, '_> {
-    /// The best recipes of each kind, no two of which start alike, if they are not far behind the best of all; best
-    /// first, with their weights. The plain distance only where it is the best.
+    /// The best two recipes of each kind and two more that start differently, if they are not far behind the best of
+    /// all; best first, with their weights. The plain distance only where it is the best.
     pub(crate) fn members(&self) -> Vec<(Recipe, f64)> {
         let order = self.ranking();
         let Some(&first) = order.first() else { return Vec::new() };
@@ -42,20 +42,27 @@ impl Search<'_, '_> {
         for i in order {
             let trial = &self.trials[i];
             let Some(kind) = Kind::of(&trial.recipe) else { continue };
-            let full = members.iter().filter(|member| member.0 == kind).count() == EACH;
-            let known = members.iter().any(|member| member.1.starts_like(&trial.recipe));
+            let mine = members.iter().filter(|member| member.0 == kind);
+            let full = mine.clone().count() == EACH;
+            // The first two of a kind may differ in their rounds alone.
+            let known = if mine.clone().count() < 2 {
+                mine.clone().any(|member| member.1.differs_in_t_alone(&trial.recipe))
+            } else {
+                mine.clone().any(|member| member.1.starts_like(&trial.recipe))
+            };
             if !full && !known && trial.smoothed <= WITHIN * best.smoothed {
                 let weight =
                     if trial.smoothed > 0.0 { (best.smoothed / trial.smoothed).powi(4) } else { 1.0 };
                 members.push((kind, trial.recipe.clone(), weight));
             }
         }
-        members.into_iter().map(|(_, recipe, weight)| (recipe, weight)).collect()
+        let like = |kind: Kind| members.iter().filter(|member| member.0 == kind).count() as f64;
+        members.iter().map(|(kind, recipe, weight)| (recipe.clone(), weight / like(*kind))).collect()
     }
 
-    /// How a blend does on held-out rows: the share put into a wrong class, and the same smoothed as in a trial.
-    pub(crate) fn error_of(&mut self, members: &[(Recipe, f64)]) -> Result<(f64, f64)> {
-        let (mut wrong, mut quarters_wrong, mut tested) = (0, 0, 0);
+    /// How a blend does on held-out rows: the share put into a wrong class, and the quarters of a wrong vote of each.
+    pub(crate) fn error_of(&mut self, members: &[(Recipe, f64)]) -> Result<(f64, Vec<u8>)> {
+        let mut votes = Vec::new();
         for at in 0..self.folds.len() {
             let (mut voters, mut queries) = (Vec::new(), Vec::new());
             for (recipe, weight) in members {
@@ -77,13 +84,11 @@ impl Search<'_, '_> {
             let fold = self.folds[at].1;
             let k = (self.auto.k + 2 + usize::from(fold.own.is_some())).min(fold.voters.len());
             let found = Knn::new(side_by_side(&voters)?)?.search(&side_by_side(&queries)?, k)?;
-            let votes = quarters(&found, fold, self.auto.k);
-            wrong += votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
-            quarters_wrong += votes.iter().map(|&vote| usize::from(vote & 7)).sum::<usize>();
-            tested += votes.len();
+            votes.extend(quarters(&found, fold, self.auto.k));
         }
-        let tested = tested.max(1) as f64;
-        Ok((wrong as f64 / tested, quarters_wrong as f64 / (4.0 * tested)))
+        let wrong = votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
+        let error = wrong as f64 / votes.len().max(1) as f64;
+        Ok((error, votes.into_iter().map(|vote| vote & 7).collect()))
     }
 }
 
