@@ -232,7 +232,8 @@ def choose_t(gmml: GMML, samples: list[Sample]) -> GMML:
     parts = [sample for sample in samples if sample.X is not None]
     draws, X, y = (np.concatenate([getattr(part, name) for part in parts]) for name in ("draws", "X", "y"))
     kept = np.sort(np.argsort(draws, kind="stable")[: gmml.selection_rows])
-    weight = None if parts[0].weight is None else np.concatenate([part.weight for part in parts])[kept]  # type: ignore[misc]
+    weights = [part.weight for part in parts if part.weight is not None]
+    weight = np.concatenate(weights)[kept] if weights else None
     return clone(gmml).set_params(t="cv").fit(X[kept], labels_of(y[kept]), weight)
 
 

@@ -44,6 +44,7 @@ try:
     from pyspark import StorageLevel, TaskContext
     from pyspark.ml import Estimator, Model
     from pyspark.ml.functions import array_to_vector, vector_to_array
+    from pyspark.ml.linalg import VectorUDT
     from pyspark.ml.param import Param, Params
     from pyspark.ml.param.shared import HasFeaturesCol, HasInputCols, HasLabelCol, HasOutputCol, HasWeightCol
     from pyspark.ml.util import (
@@ -159,7 +160,7 @@ def transform(
 
     place = arrow_udf(coordinates, ArrayType(DoubleType()))
     column = place(*feature_columns(df, features))
-    if not many and is_vector(df, features):
+    if isinstance(features, str) and is_vector(df, features):
         df = df.withColumn(output, column)
         column = F.when(F.col(quoted(output)).isNotNull(), array_to_vector(F.col(quoted(output))))
     return df.withColumn(output, column)
@@ -358,7 +359,7 @@ def type_of(df: DataFrame, name: str) -> Any:
 
 
 def is_vector(df: DataFrame, name: str) -> bool:
-    return bool(type_of(df, name).typeName() == "vector")
+    return isinstance(type_of(df, name), VectorUDT)
 
 
 def feature_columns(df: DataFrame, features: str | list[str]) -> list[Column]:
