@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ._common import class_names, classes_of, seed
+from ._common import class_names, classes_of, learning_params, seed
 from ._gmml import GMML
 from ._moments import Moments
 
@@ -165,7 +165,7 @@ def merge_tree(parts: dict[int, Any], merge: Callable[[list[Any]], Any] = merge_
 
 def sample_partition(batches: Iterable[Labelled], partition: int, seed: int, share: float) -> Sample:
     """About this share of the usable rows of one partition."""
-    random = np.random.Generator(np.random.Philox(key=[seed, partition]))
+    random = np.random.Generator(np.random.Philox(key=np.array([seed, partition], dtype=np.uint64)))
     pending = Pending()
     for batch in batches:
         usable = np.flatnonzero(count_unusable(batch, Partial()))
@@ -186,9 +186,9 @@ def check_policies(on_null_label: str, on_nan: str) -> None:
 def checked(params: dict[str, Any], what: str) -> GMML:
     """The estimator with these parameters, if it can learn from sums."""
     gmml = GMML(**params)
-    if isinstance(gmml.t, str) and gmml.t not in ("auto", "cv"):
-        raise ValueError(f"t is {gmml.t!r}; it must be 'cv' or a number between 0 and 1")
     gmml._check_summable(what)
+    # Here rather than after a pass over all rows; of a copy, for a generator would move on.
+    learning_params(clone(gmml), n_features=2**31)
     return gmml
 
 

@@ -213,17 +213,25 @@ def labelled(rows: Any, *rest: Any) -> Labelled:
 
 def table(frame: Any) -> NDArray[Any]:
     """The cells of several columns of numbers, or of one column of arrays."""
-    if frame.shape[1] == 1 and frame.dtypes.iloc[0] == object and len(frame):
+    from pandas.api.types import is_numeric_dtype
+
+    if frame.shape[1] == 1 and not is_numeric_dtype(frame.dtypes.iloc[0]):
         return arrays(frame.iloc[:, 0].tolist())
     return numbers(frame.to_numpy(np.float64, na_value=np.nan))
 
 
 def arrays(cells: list[Any]) -> NDArray[np.float64]:
-    lengths = {len(cell) for cell in cells if cell is not None}
+    if any(isinstance(cell, str) for cell in cells):
+        raise ValueError(
+            "the column of features holds text. If its arrays became text on the way, set dask's option "
+            "dataframe.convert-string to False before the DataFrame is made"
+        )
+    lengths = {len(cell) for cell in cells if hasattr(cell, "__len__")}
     if len(lengths) > 1:
         raise ValueError(f"the arrays of the column of features have lengths {sorted(lengths)}; they must agree")
     missing = np.full(lengths.pop() if lengths else 1, np.nan)
-    return np.array([missing if cell is None else cell for cell in cells], dtype=np.float64)
+    filled = [cell if hasattr(cell, "__len__") else missing for cell in cells]
+    return np.array(filled, dtype=np.float64).reshape(len(cells), len(missing))
 
 
 def numbers(X: Any) -> NDArray[Any]:

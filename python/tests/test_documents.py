@@ -15,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_modules(mahala.__path__))]
 
 
+#: Blocks that need another environment: metric-learn's, or Spark's.
+ELSEWHERE = re.compile("metric_learn|mahala.spark")
 #: What these modules need beyond the package's own dependencies.
 ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
 
@@ -27,13 +29,15 @@ def test_docstrings(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md"])
+@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md", "docs/cluster.md"])
 def test_blocks_of_code_run_from_top_to_bottom(document):
     text = (ROOT / document).read_text(encoding="utf-8")
     if "import faiss" in text:
         pytest.importorskip("faiss")
+    if "mahala.dask" in text:
+        pytest.importorskip("dask", reason="dask is not installed: pip install 'mahala[dask]'")
     names = {}
-    blocks = [block for block in re.finditer(r"```python\n(.*?)```", text, re.DOTALL) if "metric_learn" not in block[1]]
+    blocks = [block for block in re.finditer(r"```python\n(.*?)```", text, re.DOTALL) if not ELSEWHERE.search(block[1])]
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         # Blank lines before, so that errors name the line of the document.
