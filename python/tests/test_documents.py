@@ -15,19 +15,29 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_modules(mahala.__path__))]
 
 
+#: Blocks that need another environment: metric-learn's, or Spark's.
+ELSEWHERE = re.compile("metric_learn|mahala.spark")
+#: What these modules need beyond the package's own dependencies.
+ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
+    if name in ENGINES:
+        pytest.importorskip(ENGINES[name], reason=f"{ENGINES[name]} is not installed: pip install '{name.replace('.', '[')}]'")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
 
 
-@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md"])
+@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md", "docs/cluster.md"])
 def test_blocks_of_code_run_from_top_to_bottom(document):
     text = (ROOT / document).read_text(encoding="utf-8")
     if "import faiss" in text:
         pytest.importorskip("faiss")
+    if "mahala.dask" in text:
+        pytest.importorskip("dask", reason="dask is not installed: pip install 'mahala[dask]'")
     names = {}
-    blocks = [block for block in re.finditer(r"```python\n(.*?)```", text, re.DOTALL) if "metric_learn" not in block[1]]
+    blocks = [block for block in re.finditer(r"```python\n(.*?)```", text, re.DOTALL) if not ELSEWHERE.search(block[1])]
     for block in blocks:
         line = text[: block.start(1)].count("\n")
         # Blank lines before, so that errors name the line of the document.
@@ -43,6 +53,13 @@ def test_every_public_name_has_a_docstring():
             for method, function in vars(thing).items():
                 if not method.startswith("_") and callable(function):
                     assert function.__doc__, f"{name}.{method}"
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_without_its_engine_a_module_says_what_to_install(name):
+    block = f"import sys; sys.modules[{ENGINES[name]!r}] = None; import {name}"
+    run = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True)
+    assert run.returncode == 1 and f"pip install '{name.replace('.', '[')}]'" in run.stderr, run.stderr
 
 
 def test_the_types_check(tmp_path):
