@@ -413,7 +413,7 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
              right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
         ),
         mahala::Error::Parameter { name: "rank", value, .. } => anyhow!(
-            "--rank is {value}; it must be at most the number of columns that vary, or a share (there are {})",
+            "--rank is {value}; it must be at most the number of columns that vary (there are {})",
             table::count(names.len() as u64, "column")
         ),
         mahala::Error::Parameter { name: "t", value, allowed } => {

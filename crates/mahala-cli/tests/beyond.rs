@@ -26,8 +26,8 @@ fn weighted() -> Place {
 #[test]
 fn a_weight_counts_as_that_many_rows() {
     let place = weighted();
-    place.ok("fit weighted.csv --label label --weights count --t 0.4 -o weighted.st");
-    place.ok("fit repeated.csv --label label --t 0.4 -o repeated.st");
+    place.ok("fit weighted.csv --label label --method gmml --weights count --t 0.4 -o weighted.st");
+    place.ok("fit repeated.csv --label label --method gmml --t 0.4 -o repeated.st");
     let (one, other) = (place.model("weighted.st"), place.model("repeated.st"));
     assert_eq!(one.feature_names, other.feature_names);
     let (one, other) = (one.metric.matrix().expect("A"), other.metric.matrix().expect("A"));
@@ -41,17 +41,17 @@ fn a_weight_counts_as_that_many_rows() {
 fn weights_are_checked() {
     let place = weighted();
     place.refuses(
-        "fit weighted.csv --label label --weights mass -o m.st",
+        "fit weighted.csv --label label --method gmml --weights mass -o m.st",
         "error: weighted.csv: there is no column 'mass'; the columns are count, sepal_length_(cm), sepal_width_(cm), \
          petal_length_(cm), petal_width_(cm)",
     );
     place.refuses(
-        "fit weighted.csv --label label --weights count --standardize -o m.st",
+        "fit weighted.csv --label label --method gmml --weights count --standardize -o m.st",
         "error: sampled pairs or standardisation, with weights: they must be all pairs and no standardisation when \
          rows have weights\nhint: leave --standardize and --pairs sampled out",
     );
     place.write("negative.csv", place.text("weighted.csv").replacen("\n1,", "\n-1,", 1));
-    let ran = place.run("fit negative.csv --label label --weights count -o m.st");
+    let ran = place.run("fit negative.csv --label label --method gmml --weights count -o m.st");
     assert!(ran.stderr.contains("is -1; weights must be finite and not negative"), "{}", ran.stderr);
     assert_eq!(place.names().iter().filter(|name| name.contains(".st")).count(), 0);
 }
@@ -64,7 +64,7 @@ fn balance_changes_the_metric_of_unequal_classes_alone() {
     place.write("fewer.csv", fewer.join("\n"));
     for (file, equal) in [("iris.csv", true), ("fewer.csv", false)] {
         let matrix = |balance: &str| {
-            place.ok(&format!("fit {file} --label label --t 0.5 --balance {balance} -o m.st"));
+            place.ok(&format!("fit {file} --label label --method gmml --t 0.5 --balance {balance} -o m.st"));
             place.model("m.st").metric.matrix().expect("A")
         };
         let (plain, classes, pairs) = (matrix("none"), matrix("classes"), matrix("class-pairs"));
@@ -72,12 +72,12 @@ fn balance_changes_the_metric_of_unequal_classes_alone() {
         assert_eq!(near, equal, "{file}");
         assert!((pairs[(0, 0)] / classes[(0, 0)] - 1.0).abs() > 1e-4);
     }
-    let ran = place.ok("fit fewer.csv --label label --balance classes -o m.st");
+    let ran = place.ok("fit fewer.csv --label label --method gmml --balance classes -o m.st");
     assert!(ran.stderr.contains("(mean error of the classes "), "{}", ran.stderr);
     assert!(place.ok("inspect m.st").stdout.contains("balance  classes\n"));
     place.ok("tune fewer.csv --label label --balance class-pairs");
     place.refuses(
-        "fit fewer.csv --label label --pairs sampled --balance classes -o m.st",
+        "fit fewer.csv --label label --method gmml --pairs sampled --balance classes -o m.st",
         "error: --balance needs all pairs\nhint: leave --pairs sampled out",
     );
 }
@@ -98,7 +98,7 @@ fn probabilities_come_from_held_out_pairs_and_stay_with_the_model() {
     let marked = pairs(|a, b| u8::from(a == b).to_string());
     place.write("pairs.csv", format!("first,second,similar\n{marked}"));
     for method in ["platt", "isotonic"] {
-        place.ok(&format!("fit iris.csv --label label --pairs pairs.csv --calibrate {method} -o m.st"));
+        place.ok(&format!("fit iris.csv --label label --method gmml --pairs pairs.csv --calibrate {method} -o m.st"));
         let model = place.model("m.st");
         let calibration = model.calibration.expect("a calibration");
         let ran = place.ok("pairs m.st iris.csv --pairs pairs.csv --probabilities --ignore label");
@@ -112,8 +112,8 @@ fn probabilities_come_from_held_out_pairs_and_stay_with_the_model() {
         assert!(place.ok("inspect m.st").stdout.contains("probabilities  "));
     }
     // From labels, too; and the threshold is another than that of the training pairs.
-    place.ok("fit wine.csv --label label --calibrate platt -o held.st");
-    place.ok("fit wine.csv --label label -o plain.st");
+    place.ok("fit wine.csv --label label --method gmml --calibrate platt -o held.st");
+    place.ok("fit wine.csv --label label --method gmml -o plain.st");
     let (held, plain) = (place.model("held.st"), place.model("plain.st"));
     assert!(matches!(held.calibration, Some(Calibration::Platt { a, .. }) if a > 0.0));
     assert!(held.metric == plain.metric && held.threshold != plain.threshold);
@@ -131,13 +131,13 @@ fn pairs_may_be_graded() {
         .write("marked.csv", format!("first,second,similar\n{}", pairs(|a, b| u8::from(a == b).to_string())));
     let ends = pairs(|a, b| if a == b { "1.0" } else { "0" }.to_owned());
     place.write("ends.csv", format!("first,second,similarity\n{ends}"));
-    place.ok("fit iris.csv --label label --pairs marked.csv -o marked.st");
-    place.ok("fit iris.csv --label label --pairs ends.csv -o ends.st");
+    place.ok("fit iris.csv --label label --method gmml --pairs marked.csv -o marked.st");
+    place.ok("fit iris.csv --label label --method gmml --pairs ends.csv -o ends.st");
     assert!(place.read("marked.st") == place.read("ends.st"));
     // By degrees: neighbouring classes are alike by 0.4.
     let graded = pairs(|a, b| ["1", "0.4", "0"][a.abs_diff(b)].to_owned());
     place.write("graded.csv", format!("first,second,similarity\n{graded}"));
-    place.ok("fit iris.csv --label label --pairs graded.csv -o graded.st");
+    place.ok("fit iris.csv --label label --method gmml --pairs graded.csv -o graded.st");
     assert!(place.model("graded.st").metric != place.model("marked.st").metric);
     // Every pair is written once.
     let ran = place.ok("pairs graded.st iris.csv --pairs graded.csv --ignore label");
@@ -147,12 +147,12 @@ fn pairs_may_be_graded() {
     assert!(json["auc"].as_f64().expect("auc") > 0.7);
     place.write("p.csv", "first,second,similarity\n1,2,1.5\n");
     place.refuses(
-        "fit iris.csv --label label --pairs p.csv -o m.st",
+        "fit iris.csv --label label --method gmml --pairs p.csv -o m.st",
         "error: p.csv, line 2: '1.5' is not a similarity; it must be a number from 0 (different) to 1 (the same)",
     );
     place.write("p.csv", "first,second,similarity,similar\n1,2,1,1\n");
     place.refuses(
-        "fit iris.csv --label label --pairs p.csv -o m.st",
+        "fit iris.csv --label label --method gmml --pairs p.csv -o m.st",
         "error: p.csv: it has both a column 'similar' and a column 'similarity'; one must go",
     );
 }
@@ -172,7 +172,7 @@ fn rows_may_have_several_labels() {
     }
     place.write("posts.csv", text);
     let fit = |more: &str| {
-        let line = format!("fit posts.csv --label tags -o m.st --multilabel ; {more}");
+        let line = format!("fit posts.csv --label tags --method gmml -o m.st --multilabel ; {more}");
         place.ok(&line);
         place.model("m.st")
     };
@@ -188,7 +188,7 @@ fn rows_may_have_several_labels() {
     assert!(drawn(1) == drawn(1) && drawn(1) != drawn(2));
     assert!(fit("--calibrate isotonic").calibration.is_some());
     place.refuses(
-        "fit posts.csv --label tags --multilabel ; --weights noise -o m.st",
+        "fit posts.csv --label tags --method gmml --multilabel ; --weights noise -o m.st",
         "error: --weights and --multilabel cannot be combined",
     );
     place.misuse("fit posts.csv --multilabel ; -o m.st", "--label");
@@ -198,17 +198,17 @@ fn rows_may_have_several_labels() {
 fn each_class_may_have_a_metric_of_its_own() {
     let place = Place::new();
     for by in ["class", "cluster:3"] {
-        let ran = place.ok(&format!("fit wine.csv --label label --local {by} --standardize -o local.st"));
+        let ran = place.ok(&format!("fit wine.csv --label label --method gmml --local {by} --standardize -o local.st"));
         assert!(ran.stderr.contains("3 local metrics: share "), "{}", ran.stderr);
         let ran = place.ok("predict local.st wine.csv --label label");
         assert!(ran.stderr.contains(" of 178 wrong"), "{}", ran.stderr);
         assert!(place.ok("inspect local.st").stdout.contains("local metrics  3, share "));
     }
     // Nothing of their own: the plain predictions.
-    place.ok("fit wine.csv --label label --local class --share 0 -o zero.st");
-    place.ok("fit wine.csv --label label -o plain.st");
+    place.ok("fit wine.csv --label label --method gmml --local class --share 0 -o zero.st");
+    place.ok("fit wine.csv --label label --method gmml -o plain.st");
     assert_eq!(place.ok("predict zero.st wine.csv").stdout, place.ok("predict plain.st wine.csv").stdout);
-    place.ok("fit wine.csv --label label --local class --share 1 -o own.st");
+    place.ok("fit wine.csv --label label --method gmml --local class --share 1 -o own.st");
     let votes = |model: &str| numbers(&place.ok(&format!("predict {model} wine.csv")).stdout, 3);
     assert_ne!(votes("own.st"), votes("plain.st"));
     place.refuses(
@@ -216,9 +216,9 @@ fn each_class_may_have_a_metric_of_its_own() {
         "error: this model has local metrics, which go with the rows they were learned on\nhint: leave --train out",
     );
     place.refuses(
-        "fit wine.csv --label label --local class --keep-rows no -o m.st",
+        "fit wine.csv --label label --method gmml --local class --keep-rows no -o m.st",
         "error: --local needs the training rows in the model\nhint: leave --keep-rows no out",
     );
-    place.misuse("fit wine.csv --label label --local cluster:0 -o m.st", "cluster:8");
-    place.misuse("fit wine.csv --label label --local class --share 2 -o m.st", "between 0 and 1");
+    place.misuse("fit wine.csv --label label --method gmml --local cluster:0 -o m.st", "cluster:8");
+    place.misuse("fit wine.csv --label label --method gmml --local class --share 2 -o m.st", "between 0 and 1");
 }

@@ -45,7 +45,7 @@ fn a_model_that_is_damaged_is_refused() {
 #[test]
 fn every_truncation_and_every_flipped_bit_of_a_header_is_refused() {
     let place = Place::new();
-    place.ok("fit iris.csv --label label --t 0.5 --keep-rows no -o m.st");
+    place.ok("fit iris.csv --label label --method gmml --t 0.5 --keep-rows no -o m.st");
     let model = place.read("m.st");
     for length in (0..model.len()).step_by(model.len() / 40) {
         place.write("cut.st", &model[..length]);
@@ -109,7 +109,7 @@ fn columns_a_model_needs_are_named_when_they_are_missing() {
 #[test]
 fn a_model_without_rows_asks_for_voters() {
     let place = Place::new();
-    place.ok("fit iris.csv --label label --keep-rows no -o m.st");
+    place.ok("fit iris.csv --label label --method gmml --keep-rows no -o m.st");
     place.refuses(
         "predict m.st iris.csv",
         "error: m.st holds no training rows to vote\n\
@@ -122,7 +122,7 @@ fn a_model_without_rows_asks_for_voters() {
 fn outputs_that_cannot_be_written_are_refused_at_once() {
     let place = Place::with_wine_model();
     for line in [
-        "fit wine.csv --label label",
+        "fit wine.csv --label label --method gmml",
         "transform wine.st wine.csv",
         "predict wine.st wine.csv",
         "neighbors wine.st wine.csv",
@@ -150,7 +150,7 @@ fn a_full_device_is_an_error() {
     let full =
         "error: cannot write /dev/full: no space left; free some space or choose a path on another disk";
     for line in [
-        "fit wine.csv --label label",
+        "fit wine.csv --label label --method gmml",
         "transform wine.st wine.csv",
         "predict wine.st wine.csv",
         "neighbors wine.st wine.csv",
@@ -164,8 +164,8 @@ fn a_full_device_is_an_error() {
 fn a_run_that_fails_leaves_the_old_file_as_it_was() {
     let place = Place::with_wine_model();
     let before = place.read("wine.st");
-    assert_eq!(place.run("fit wine.csv --label no -o wine.st").code, 1);
-    assert_eq!(place.run("fit wine.csv --label label --rank 99 -o wine.st").code, 1);
+    assert_eq!(place.run("fit wine.csv --label no --method gmml -o wine.st").code, 1);
+    assert_eq!(place.run("fit wine.csv --label label --method gmml --rank 99 -o wine.st").code, 1);
     assert!(place.read("wine.st") == before);
     assert_eq!(place.names(), ["iris.csv", "wine.csv", "wine.st"]);
 }
@@ -175,8 +175,8 @@ fn what_is_read_is_never_overwritten() {
     let place = Place::with_wine_model();
     let (wine, model) = (place.read("wine.csv"), place.read("wine.st"));
     for (line, output) in [
-        ("fit wine.csv --label label", "wine.csv"),
-        ("fit wine.csv --label label", "./wine.csv"),
+        ("fit wine.csv --label label --method gmml", "wine.csv"),
+        ("fit wine.csv --label label --method gmml", "./wine.csv"),
         ("transform wine.st wine.csv", "wine.csv"),
         ("predict wine.st wine.csv", "wine.st"),
         ("neighbors wine.st wine.csv", "wine.csv"),
@@ -195,14 +195,14 @@ fn what_is_read_is_never_overwritten() {
 #[test]
 fn files_that_cannot_be_read_are_refused() {
     let place = Place::new();
-    place.refuses("fit nowhere.csv --label y -o m.st", "error: nowhere.csv: there is no such file");
+    place.refuses("fit nowhere.csv --label y --method gmml -o m.st", "error: nowhere.csv: there is no such file");
     place.refuses(
-        "fit . --label y -o m.st",
+        "fit . --label y --method gmml -o m.st",
         "error: .: this is a directory, not a file\nhint: name one of the files in it",
     );
     place.write("t.csv.gz", [0x1f, 0x8b, 8, 0, 0]);
     place.refuses(
-        "fit t.csv.gz --label y -o m.st",
+        "fit t.csv.gz --label y --method gmml -o m.st",
         "error: t.csv.gz: the compressed data end too early\n\
          hint: the file is truncated; copy or download it again",
     );
@@ -211,7 +211,7 @@ fn files_that_cannot_be_read_are_refused() {
 #[test]
 fn priors_that_do_not_fit_are_refused() {
     let place = Place::new();
-    let fit = "fit iris.csv --label label -o m.st --prior";
+    let fit = "fit iris.csv --label label --method gmml -o m.st --prior";
     place.refuses(
         &format!("{fit} covariance"),
         "error: --prior has no effect without --lambda\nhint: add --lambda NUMBER",
@@ -248,7 +248,7 @@ fn priors_that_do_not_fit_are_refused() {
 #[test]
 fn numbers_outside_their_range_are_refused() {
     let place = Place::with_wine_model();
-    let fit = |options: &str| format!("fit iris.csv --label label -o m.st {options}");
+    let fit = |options: &str| format!("fit iris.csv --label label --method gmml -o m.st {options}");
     place.refuses(&fit("--lambda -1"), "error: --lambda is -1; it must be finite and at least 0");
     place.refuses(&fit("--lambda nan"), "error: --lambda is NaN; it must be finite and at least 0");
     place.refuses(&fit("--shrinkage 1.5"), "error: --shrinkage is 1.5; it must be between 0 and 1");
@@ -275,14 +275,14 @@ fn numbers_outside_their_range_are_refused() {
     place.misuse(&fit("--delimiter ab"), "the delimiter must be one ASCII character, or 'tab'");
     place.misuse(&fit("--keep-rows maybe"), "yes or no");
     place.misuse("neighbors wine.st wine.csv -k 0", "0 is not in 1..");
-    place.misuse("fit iris.csv --label label", "--output <FILE>");
+    place.misuse("fit iris.csv --label label --method gmml", "--output <FILE>");
     place.misuse("learn iris.csv", "unrecognized subcommand 'learn'");
 }
 
 #[test]
 fn more_neighbours_than_rows_are_pointed_out_when_t_is_chosen() {
     let place = Place::new();
-    let ran = place.ok("fit iris.csv --label label -k 1000 -o m.st");
+    let ran = place.ok("fit iris.csv --label label --method gmml -k 1000 -o m.st");
     let note = "note: t was chosen with 120 voting neighbours, as there are not 1000\n";
     assert!(ran.stderr.contains(note), "{}", ran.stderr);
 }
@@ -299,7 +299,7 @@ fn forms_are_told_by_names() {
         "error: wine.bin: the name does not tell the form\nhint: --form onnx|npy|csv|json",
     );
     place.refuses(
-        "fit wine.csv --label label -o - --json",
+        "fit wine.csv --label label --method gmml -o - --json",
         "error: the model and --json cannot both go to standard output\nhint: -o FILE",
     );
 }

@@ -17,7 +17,7 @@ fn table(cell: impl Fn(u32, u32) -> String) -> String {
 fn refuses(content: &str, message: &str) {
     let place = Place::new();
     place.write("t.csv", content);
-    place.refuses("fit t.csv --label y -o m.st", message);
+    place.refuses("fit t.csv --label y --method gmml -o m.st", message);
     assert_eq!(place.names(), ["iris.csv", "t.csv", "wine.csv"]);
 }
 
@@ -25,7 +25,7 @@ fn refuses(content: &str, message: &str) {
 fn notes(content: &str, options: &str) -> Vec<String> {
     let place = Place::new();
     place.write("t.csv", content);
-    let ran = place.ok(&format!("fit t.csv --label y -o m.st {options}"));
+    let ran = place.ok(&format!("fit t.csv --label y --method gmml -o m.st {options}"));
     let predicted = place.ok("predict m.st t.csv --label y -k 1");
     assert!(predicted.stderr.contains(" wrong ("), "{}", predicted.stderr);
     place.ok("inspect m.st");
@@ -108,20 +108,20 @@ fn a_label_that_is_not_there_is_refused_with_the_columns() {
     let place = Place::new();
     let columns = "sepal_length_(cm), sepal_width_(cm), petal_length_(cm), petal_width_(cm), label";
     place.refuses(
-        "fit iris.csv --label species -o m.st",
+        "fit iris.csv --label species --method gmml -o m.st",
         &format!("error: iris.csv: there is no column 'species'; the columns are {columns}"),
     );
     place.refuses(
-        "fit iris.csv --label Label -o m.st",
+        "fit iris.csv --label Label --method gmml -o m.st",
         &format!("error: iris.csv: there is no column 'Label'; the columns are {columns}\nhint: did you mean 'label'?"),
     );
     place.refuses(
-        "fit iris.csv --label 6 -o m.st",
+        "fit iris.csv --label 6 --method gmml -o m.st",
         "error: iris.csv: there is no column 6: the file has 5 columns\n\
          hint: positions count from 1, or from -1 at the end",
     );
     place.refuses(
-        "fit iris.csv --label label --ignore label -o m.st",
+        "fit iris.csv --label label --method gmml --ignore label -o m.st",
         "error: iris.csv: column 'label' is both the label and left out\nhint: drop either --label or --ignore",
     );
     place.refuses(
@@ -152,7 +152,7 @@ fn classes_that_teach_nothing_are_refused() {
 #[test]
 fn a_label_that_is_a_measured_number_is_pointed_out() {
     let place = Place::new();
-    let ran = place.ok("fit wine.csv --label proline --t 0.5 -o m.st");
+    let ran = place.ok("fit wine.csv --label proline --method gmml --t 0.5 -o m.st");
     let note = "note: 178 rows have 121 classes; is the label a measured number?\n";
     assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
 }
@@ -163,9 +163,9 @@ fn too_few_rows_to_choose_t_on_say_so() {
     place.write("t.csv", "a,y\n1,x\n2,z\n3,z\n");
     let message = "error: t cannot be chosen by cross-validation: 3 rows are too few, or too alike, for a fold to \
                    learn from\nhint: give t instead: --t 0.5";
-    place.refuses("fit t.csv --label y -o m.st", message);
+    place.refuses("fit t.csv --label y --method gmml -o m.st", message);
     place.refuses("tune t.csv --label y", message);
-    place.ok("fit t.csv --label y --t 0.5 -o m.st");
+    place.ok("fit t.csv --label y --method gmml --t 0.5 -o m.st");
     place.write("one.csv", "a,y\n1,x\n");
     assert_eq!(place.run("tune one.csv --label y").code, 1);
 }
@@ -212,7 +212,7 @@ fn one_column_is_enough() {
         (0..20).map(|i| format!("{},{}\n", i * i % 7 + 10 * (i % 2), ["x", "z"][i % 2])).collect();
     let place = Place::new();
     place.write("t.csv", format!("a,y\n{rows}"));
-    let ran = place.ok("fit t.csv --label y -o m.st");
+    let ran = place.ok("fit t.csv --label y --method gmml -o m.st");
     assert!(ran.stderr.starts_with("learned from 20 rows x 1 column: 90 similar and 100 dissimilar pairs\n"));
     assert!(place.ok("inspect m.st").stdout.contains("1 column to 1 coordinate\n"));
     assert!(place.ok("predict m.st t.csv --label y").stderr.contains("0 of 20 wrong"));
@@ -225,7 +225,7 @@ fn columns_of_any_one_scale_are_learned_from() {
         assert_eq!(notes(&content, ""), [""; 0]);
         let place = Place::new();
         place.write("t.csv", content);
-        place.ok("fit t.csv --label y -o m.st");
+        place.ok("fit t.csv --label y --method gmml -o m.st");
         for line in [
             "neighbors m.st t.csv -k 2",
             "transform m.st t.csv",

@@ -109,6 +109,8 @@ impl Auto {
         let families = groups;
         let groups =
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
+        // What no fold could learn from is told of all rows.
+        Ground::of(data, None)?;
         let folds = divide(&part, groups.as_ref(), self.seed)?;
         let mut search = Search::new(self, &folds, &part, watch)?;
         search.run()?;

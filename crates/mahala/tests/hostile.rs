@@ -306,7 +306,7 @@ fn a_rank_above_the_number_of_varying_columns_is_refused() {
     let data = labelled(&[[1.0, 7.0], [2.0, 7.0], [4.0, 7.0], [9.0, 7.0]], &["x", "x", "y", "y"]);
     assert_eq!(
         refusal(Gmml { rank: Some(Components::Count(2)), ..fixed(0.5) }.fit(&data)),
-        "rank is 2; it must be at least 1 and at most the rank of the metric"
+        "rank is 2; it must be at least 1 and at most the number of columns that vary"
     );
 }
 

@@ -167,10 +167,24 @@ fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report
     if let Some(choice) = &report.choice {
         choice_in_words(choice).iter().for_each(|line| say(line));
     }
+    if let Some(note) = without_weight(data, model) {
+        say(&format!("note: {note}"));
+    }
     rows_not_kept(data, model).iter().for_each(|note| say(&format!("note: {note}")));
     if !is_stdout(args) {
         say(&format!("wrote {}", args.output.display()));
     }
+}
+
+/// Columns that change no distance.
+fn without_weight(data: &Table, model: &Model) -> Option<String> {
+    let l = model.metric.components();
+    let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
+    let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();
+    let more = names.len().saturating_sub(10);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let shown: Vec<&str> = names.into_iter().take(10).collect();
+    (!shown.is_empty()).then(|| format!("columns with weight 0: {}{more}", shown.join(", ")))
 }
 
 /// What the automatic mode chose, why, and the best of what it tried.
