@@ -296,6 +296,35 @@ impl Moments {
         Ok(())
     }
 
+    /// Lets what was seen so far count for less: all weights are multiplied by a factor. Called before each
+    /// block of a stream, a row of the block k blocks ago counts `factor^k`.
+    ///
+    /// ```
+    /// use mahala::{Dataset, Labels, Moments, Rows};
+    /// let data = Dataset::new(Rows::new(vec![1.0, 3.0], 1)?, Labels::new(["u", "u"]))?;
+    /// let mut moments = Moments::of(&data)?;
+    /// moments.forget(0.5)?;
+    /// let class = moments.class(0);
+    /// assert_eq!((class.rows(), class.weight(), class.scatter()[(0, 0)]), (2, 1.0, 1.0));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A factor outside (0, 1].
+    pub fn forget(&mut self, factor: f64) -> Result<()> {
+        if !(factor > 0.0 && factor <= 1.0) {
+            let (value, allowed) = (factor.to_string(), "above 0 and at most 1");
+            return Err(Error::Parameter { name: "forgetting", value, allowed });
+        }
+        for class in &mut self.classes {
+            class.weight *= factor;
+            for j in 0..self.columns {
+                class.scatter.as_mut().col_mut(j).iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+        Ok(())
+    }
+
     /// The number of columns.
     pub fn columns(&self) -> usize {
         self.columns
