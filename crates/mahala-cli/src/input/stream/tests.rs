@@ -1,0 +1,1 @@
+//! Streams against the reader of whole tables.
