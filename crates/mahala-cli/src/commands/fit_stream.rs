@@ -68,7 +68,10 @@ pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<
     let sample = sample.into_data()?;
     if gmml.t == TChoice::CrossValidated {
         let (rows, sample) = (table::count(rows as u64, "row"), table::count(sample.len() as u64, "row"));
-        say(&format!("streamed {rows}; t chosen on {}", if whole { "all".into() } else { format!("a sample of {sample}") }));
+        say(&format!(
+            "streamed {rows}; t chosen on {}",
+            if whole { "all".into() } else { format!("a sample of {sample}") }
+        ));
     }
     let names = stream.names.clone();
     let learned = learn(args, &gmml, summed, Some((&sample, whole)), &names)?;
@@ -93,7 +96,8 @@ pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result
     let names = moments.names().to_vec();
     let summed = Summed::of(&moments, gmml.balance).map_err(|error| explain(error, &names))?;
     let learned = learn(args, &gmml, summed, sample.as_ref().map(|sample| (sample, false)), &names)?;
-    let shown = if names.is_empty() { (1..=moments.columns()).map(|j| format!("f{j}")).collect() } else { names };
+    let shown =
+        if names.is_empty() { (1..=moments.columns()).map(|j| format!("f{j}")).collect() } else { names };
     let data = described(path.display().to_string(), shown, moments.rows() as usize);
     write_and_report(args, &learned, &data, output)
 }

@@ -62,9 +62,8 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         let progress = Progress::spinner(&format!("predicting {}", stream.source));
         output.write_all(&text.take()?)?;
         let mut score = Score::default();
-        let of_block = |block: &Parsed| -> Result<Found> {
-            Ok(voting.search(&model.transform(&block.to_rows()?)?)?)
-        };
+        let of_block =
+            |block: &Parsed| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
         stream.each(of_block, |block, found| -> Result<()> {
             let numbers: Vec<u64> = block.numbers().collect();
             let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));

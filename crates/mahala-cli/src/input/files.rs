@@ -92,7 +92,9 @@ mod tests {
         let matches = |pattern: &str, name: &str| {
             super::matches(&pattern.chars().collect::<Vec<_>>(), &name.chars().collect::<Vec<_>>())
         };
-        for (pattern, name) in [("*.csv", "a.csv"), ("a*b*c", "aXbYbZc"), ("?", "é"), ("*", ""), ("p-??", "p-07")] {
+        for (pattern, name) in
+            [("*.csv", "a.csv"), ("a*b*c", "aXbYbZc"), ("?", "é"), ("*", ""), ("p-??", "p-07")]
+        {
             assert!(matches(pattern, name), "{pattern} {name}");
         }
         for (pattern, name) in [("*.csv", "a.csv.gz"), ("a?", "a"), ("", "a"), ("a*b", "abc")] {

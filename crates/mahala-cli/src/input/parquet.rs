@@ -63,8 +63,7 @@ pub(super) fn layout(
     let skips_index = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
-    let note =
-        skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
+    let note = skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
     Ok(Layout { fields, plan, note })
 }
 

@@ -103,12 +103,8 @@ pub(super) fn read_values(
         ColumnReader::Int64ColumnReader(r) => drain(r, length, |v| {
             take(v.map(|&v| kind.integer(v, v.cast_unsigned())));
         }),
-        ColumnReader::FloatColumnReader(r) => {
-            drain(r, length, |v| take(v.map(|&v| Scalar::Single(v))))
-        }
-        ColumnReader::DoubleColumnReader(r) => {
-            drain(r, length, |v| take(v.map(|&v| Scalar::Double(v))))
-        }
+        ColumnReader::FloatColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Single(v)))),
+        ColumnReader::DoubleColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Double(v)))),
         ColumnReader::ByteArrayColumnReader(r) => drain(r, length, |v| {
             take(v.map(|v| kind.bytes(v.data())));
         }),

@@ -8,6 +8,7 @@
 //! over them, depend on the files alone. Only so many blocks are under way at a time: memory is bounded.
 
 mod columns;
+mod number;
 mod ordered;
 mod parsed;
 mod positioned;
@@ -75,8 +76,11 @@ impl Stream {
         let source =
             if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
         if options.missing == Missing::Mean {
-            return Err(InputError::new(source, "the means of columns are known only at the end of a stream")
-                .hint("--missing drop or --missing zero"));
+            return Err(InputError::new(
+                source,
+                "the means of columns are known only at the end of a stream",
+            )
+            .hint("--missing drop or --missing zero"));
         }
         let mut rest: VecDeque<PathBuf> = expand(path)?.into();
         let Some(first) = rest.pop_front() else {

@@ -58,7 +58,10 @@ impl ChunkReader for Positioned {
         let from = From { file: Arc::clone(&self.file), at: start };
         from.take(length as u64).read_to_end(&mut bytes)?;
         if bytes.len() != length {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start}, of which {} are there", bytes.len())));
+            return Err(ParquetError::EOF(format!(
+                "{length} bytes at {start}, of which {} are there",
+                bytes.len()
+            )));
         }
         Ok(bytes.into())
     }

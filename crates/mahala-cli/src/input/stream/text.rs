@@ -17,6 +17,7 @@ use super::super::record::{LONGEST, RecordReader};
 use super::super::source::Source;
 use super::super::text::{Shape, TextTable};
 use super::super::{Missing, ReadOptions};
+use super::number::number;
 use super::parsed::{Cells, Parsed};
 
 /// Bytes of a block: some thousand rows, and small beside the memory of a machine.
@@ -56,6 +57,8 @@ pub(super) struct TextBlock {
     context: Arc<Context>,
     bytes: Vec<u8>,
     first_line: u64,
+    /// Whether there is a quotation mark.
+    quoted: bool,
     /// Whether no row came before.
     first: bool,
 }
@@ -90,7 +93,8 @@ impl TextFile {
         let mut wanted = BLOCK;
         while !self.ended {
             self.fill(&mut bytes, wanted)?;
-            let end = if self.ended { bytes.len() } else { end_of_records(&bytes, self.context.shape.delimiter) };
+            let end =
+                if self.ended { bytes.len() } else { end_of_records(&bytes, self.context.shape.delimiter) };
             if end > 0 {
                 self.carried = bytes.split_off(end);
                 break;
@@ -104,10 +108,11 @@ impl TextFile {
         if bytes.is_empty() {
             return if self.blocks == 0 { Err(header_only(&self.context.name)) } else { Ok(None) };
         }
-        let first_line = self.next_line;
-        self.next_line += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        let (first_line, (lines, quoted)) = (self.next_line, survey(&bytes));
+        self.next_line += lines;
         self.blocks += 1;
-        Ok(Some(TextBlock { context: Arc::clone(&self.context), bytes, first_line, first: self.blocks == 1 }))
+        let (context, first) = (Arc::clone(&self.context), self.blocks == 1);
+        Ok(Some(TextBlock { context, bytes, first_line, quoted, first }))
     }
 
     /// Reads up to so many bytes; fewer at the end of the file alone.
@@ -121,9 +126,20 @@ impl TextFile {
     }
 }
 
+/// How many lines end, and whether there is a quotation mark. Sums of bytes are what compilers make wide.
+fn survey(bytes: &[u8]) -> (u64, bool) {
+    let (mut lines, mut quotes) = (0, 0);
+    for chunk in bytes.chunks(128) {
+        let count = |wanted: u8| chunk.iter().map(|&byte| u8::from(byte == wanted)).sum::<u8>();
+        lines += u64::from(count(b'\n'));
+        quotes |= count(b'"');
+    }
+    (lines, quotes > 0)
+}
+
 /// Where the last whole record ends; 0 if none does.
 fn end_of_records(bytes: &[u8], delimiter: u8) -> usize {
-    if !bytes.contains(&b'"') {
+    if !survey(bytes).1 {
         return bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     }
     // A quotation mark opens a cell only where one begins, and a line may end inside.
@@ -165,7 +181,7 @@ impl TextBlock {
         };
         // These may be part of a number.
         let odd = b"0123456789+-.eE".contains(&context.shape.delimiter);
-        if odd || self.bytes.contains(&b'"') || std::str::from_utf8(&self.bytes).is_err() {
+        if odd || self.quoted || std::str::from_utf8(&self.bytes).is_err() {
             parser.records(&self.bytes, self.first_line)?;
         } else {
             parser.lines(&self.bytes, self.first_line)?;
@@ -327,11 +343,6 @@ impl Parser<'_> {
         self.keep();
         Ok(())
     }
-}
-
-/// A finite number at the beginning of the bytes, and its length.
-fn number(bytes: &[u8]) -> Option<(f64, usize)> {
-    fast_float2::parse_partial::<f64, _>(bytes).ok().filter(|(value, _)| value.is_finite())
 }
 
 pub(super) fn missing_cell(place: String) -> InputError {
