@@ -125,7 +125,7 @@ def read(path):
     import pyarrow.parquet as pq
 
     started()
-    for _ in pq.ParquetFile(path).iter_batches(batch_size=1 << 16):
+    for _ in pq.ParquetFile(path, pre_buffer=False).iter_batches(batch_size=1 << 16):
         pass
 
 
@@ -165,7 +165,7 @@ def pandas_fit(path):
     started()
 
     def blocks():
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=1 << 16):
+        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(batch_size=1 << 16):
             frame: pandas.DataFrame = batch.to_pandas()
             y = frame.pop("y").to_numpy()
             yield frame.to_numpy(dtype=numpy.float64), y

@@ -8,7 +8,7 @@ use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::gmml::{Fit, Gmml, TChoice, on_paper_scale};
 use crate::linalg::times_power_of_two;
-use crate::moments::Moments;
+use crate::moments::{ClassMoments, Moments};
 use crate::scatter::Scatter;
 use crate::select::{CrossValidation, Watch};
 use crate::standardize::ColumnStatistics;
@@ -39,7 +39,7 @@ impl Summed {
     pub fn of(moments: &Moments, balance: Balance) -> Result<Self> {
         let scatter = Scatter::balanced(moments, balance)?;
         let present = || moments.classes().iter().filter(|class| class.weight() > 0.0);
-        let weight: f64 = present().map(|class| class.weight()).sum();
+        let weight: f64 = present().map(ClassMoments::weight).sum();
         let (mut mean, mut deviation) = (Vec::new(), Vec::new());
         for (j, &unit) in moments.units().iter().enumerate() {
             let pivot = present().next().map_or(0.0, |class| class.mean()[j]);

@@ -7,15 +7,19 @@ use mahala::{
 /// Rows of classes that differ in place and in shape; the last column is constant.
 fn data(n: usize, d: usize, classes: usize, seed: u64) -> Dataset {
     let mut random = Random::new(seed, 0);
-    let labels: Vec<i64> = (0..n).map(|_| random.below(classes) as i64).collect();
+    let labels: Vec<usize> = (0..n).map(|_| random.below(classes)).collect();
     let mut cells = Vec::new();
     for &label in &labels {
         for j in 0..d {
-            let x = random.uniform() * (1.0 + j as f64) + (label * (j as i64 + 2) % 7) as f64;
+            let x = random.uniform() * (1.0 + j as f64) + (label * (j + 2) % 7) as f64;
             cells.push(if j + 1 == d { 4.25 } else { 1000.0 + x });
         }
     }
-    Dataset::new(Rows::new(cells, d).unwrap(), Labels::from_integers(&labels)).unwrap()
+    Dataset::new(Rows::new(cells, d).expect("rows"), named(labels)).expect("a data set")
+}
+
+fn named(labels: impl IntoIterator<Item = usize>) -> Labels {
+    Labels::new(labels.into_iter().map(|label| label.to_string()))
 }
 
 fn part(data: &Dataset, rows: std::ops::Range<usize>) -> Dataset {
@@ -108,11 +112,11 @@ fn a_hundred_thousand_classes_of_256_columns_are_learned_from() {
     let mut means = ClassMeans::new(d).unwrap();
     let block = |k: usize| {
         let mut random = Random::new(k as u64, 9);
-        let labels: Vec<i64> = (0..1000).map(|i| (500 * k + i / 2) as i64).collect();
-        let centre = |label: i64, j: usize| ((label * 31 + j as i64 * 17) % 11) as f64;
+        let labels: Vec<usize> = (0..1000).map(|i| 500 * k + i / 2).collect();
+        let centre = |label: usize, j: usize| ((label * 31 + j * 17) % 11) as f64;
         let cells = labels.iter().flat_map(|&l| (0..d).map(move |j| centre(l, j)));
         let cells: Vec<f64> = cells.map(|x| x + random.uniform()).collect();
-        Dataset::new(Rows::new(cells, d).unwrap(), Labels::from_integers(&labels)).unwrap()
+        Dataset::new(Rows::new(cells, d).unwrap(), named(labels)).unwrap()
     };
     let blocks: Vec<usize> = (0..classes / 500).collect();
     // A tenth of the blocks, so that the test takes seconds; all classes are counted all the same.
@@ -122,8 +126,7 @@ fn a_hundred_thousand_classes_of_256_columns_are_learned_from() {
             means.update(block.rows().as_mat(), block.labels()).unwrap();
         } else {
             let rows = Mat::<f64>::from_fn(500, d, |i, j| ((i * 7 + j * 3 + k) % 13) as f64);
-            let labels: Vec<i64> = (0..500).map(|i| (500 * k + i) as i64).collect();
-            means.update(rows.as_ref(), &Labels::from_integers(&labels)).unwrap();
+            means.update(rows.as_ref(), &named((0..500).map(|i| 500 * k + i))).unwrap();
         }
     }
     assert_eq!(means.class_count(), classes);
@@ -134,8 +137,7 @@ fn a_hundred_thousand_classes_of_256_columns_are_learned_from() {
             means.pair_sums(block.rows().as_mat(), block.labels()).unwrap()
         } else {
             let rows = Mat::<f64>::from_fn(500, d, |i, j| ((i * 7 + j * 3 + k) % 13) as f64);
-            let labels: Vec<i64> = (0..500).map(|i| (500 * k + i) as i64).collect();
-            means.pair_sums(rows.as_ref(), &Labels::from_integers(&labels)).unwrap()
+            means.pair_sums(rows.as_ref(), &named((0..500).map(|i| 500 * k + i))).unwrap()
         };
         match &mut sums {
             Some(sums) => sums.merge(&part),
@@ -154,8 +156,7 @@ fn very_many_classes_in_memory_need_no_matrix_each() {
     // As moments these would be 30 000 · 300² numbers, 21 GB, above the limit of 16.
     let (n, d) = (60_000, 300);
     let cells = (0..n * d).map(|i| ((i * i) % 1009) as f64 / 7.0 + (i % 97) as f64).collect();
-    let labels: Vec<i64> = (0..n as i64).map(|i| i / 2).collect();
-    let all = Dataset::new(Rows::new(cells, d).unwrap(), Labels::from_integers(&labels)).unwrap();
+    let all = Dataset::new(Rows::new(cells, d).unwrap(), named((0..n).map(|i| i / 2))).unwrap();
     let fit = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit(&all).unwrap();
     assert_eq!(fit.diagnostics.similar.pairs, 30_000);
 }

@@ -62,7 +62,7 @@ const EXACT: [f64; 23] = [
 ];
 const MOST: usize = 28;
 /// `10^-q` as `m · 2^-e`, the 128 bits of `m` cut off below.
-const RECIPROCALS: [(u128, i32); MOST] = {
+const RECIPROCALS: [(u128, u32); MOST] = {
     let mut all = [(0, 0); MOST];
     let mut q = 0;
     while q < MOST {
@@ -73,7 +73,7 @@ const RECIPROCALS: [(u128, i32); MOST] = {
 };
 
 /// Long division of a power of two, bit by bit.
-const fn reciprocal(d: u128) -> (u128, i32) {
+const fn reciprocal(d: u128) -> (u128, u32) {
     let (mut m, mut rest, mut e) = (if d == 1 { 1u128 } else { 0 }, if d == 1 { 0 } else { 1u128 }, 0);
     while m >> 127 == 0 {
         rest *= 2;
@@ -107,8 +107,8 @@ fn quotient(w: u64, q: usize) -> Option<f64> {
     } else {
         return None;
     };
-    let exponent = 1023 + shift as i32 + 64 - e - zeros as i32;
-    Some(mantissa as f64 * f64::from_bits((exponent as u64) << 52))
+    let exponent = 1023 + 64 + shift - zeros - e;
+    Some(mantissa as f64 * f64::from_bits(u64::from(exponent) << 52))
 }
 
 #[cfg(test)]

@@ -137,18 +137,20 @@ fn survey(bytes: &[u8]) -> (u64, bool) {
     (lines, quotes > 0)
 }
 
+/// A place in a cell.
+enum At {
+    Begin,
+    Bare,
+    Quoted,
+    Closed,
+}
+
 /// Where the last whole record ends; 0 if none does.
 fn end_of_records(bytes: &[u8], delimiter: u8) -> usize {
     if !survey(bytes).1 {
         return bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     }
     // A quotation mark opens a cell only where one begins, and a line may end inside.
-    enum At {
-        Begin,
-        Bare,
-        Quoted,
-        Closed,
-    }
     let (mut state, mut end) = (At::Begin, 0);
     for (i, &byte) in bytes.iter().enumerate() {
         state = match (state, byte) {
