@@ -4,6 +4,7 @@ use super::super::{Header, Missing, ReadOptions, Table, read_table};
 use super::{Parsed, Stream};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 fn labelled(label: &str) -> ReadOptions {
     ReadOptions { label: label.parse().ok(), ..ReadOptions::default() }
@@ -34,7 +35,7 @@ fn both(name: &str, content: &[u8], options: &ReadOptions) -> [Result<Table, Str
 fn table(rows: usize) -> String {
     let mut text = String::from("a,b,c,y\n");
     for i in 0..rows {
-        let x = (i as f64 + 0.1).sin() * 10f64.powi((i % 40) as i32 - 20);
+        let x = (i as f64 + 0.1).sin() * 10f64.powi(i32::try_from(i % 40).expect("small") - 20);
         let b = ["7", "-0", "+3.25", " 4 ", "1e-3", "123456789012345678901234567890", ".5", "5."][i % 8];
         text.push_str(&format!("{x},{b},{:.3},class {}\n", x, i % 3));
     }
@@ -199,4 +200,79 @@ fn a_block_is_the_same_by_rows_and_by_columns() {
     assert_eq!(row(&rows), row(&columns));
     assert_eq!(columns.numbers().collect::<Vec<_>>(), [1, 2, 3, 6]);
     assert_eq!(columns.into_row_major(), by_rows);
+}
+
+/// Row groups of columns `a` (null where it is NaN), `b` and the label `y` (null where it is empty).
+fn parquet(groups: &[(Vec<f64>, Vec<f32>, Vec<&str>)]) -> Vec<u8> {
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType};
+    let schema =
+        "message t { OPTIONAL DOUBLE a; REQUIRED FLOAT b; OPTIONAL BYTE_ARRAY y (UTF8); REQUIRED INT32 n; }";
+    let schema = parquet::schema::parser::parse_message_type(schema).expect("a schema");
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(Vec::new(), schema.into(), Arc::default())
+            .expect("a writer");
+    for (a, b, y) in groups {
+        let mut group = writer.next_row_group().expect("a row group");
+        let mut column = group.next_column().expect("a column").expect("a column");
+        let levels: Vec<i16> = a.iter().map(|x| i16::from(!x.is_nan())).collect();
+        let present: Vec<f64> = a.iter().copied().filter(|x| !x.is_nan()).collect();
+        column.typed::<DoubleType>().write_batch(&present, Some(&levels), None).expect("written");
+        column.close().expect("closed");
+        let mut column = group.next_column().expect("a column").expect("a column");
+        column.typed::<FloatType>().write_batch(b, None, None).expect("written");
+        column.close().expect("closed");
+        let mut column = group.next_column().expect("a column").expect("a column");
+        let levels: Vec<i16> = y.iter().map(|label| i16::from(!label.is_empty())).collect();
+        let present: Vec<ByteArray> =
+            y.iter().filter(|label| !label.is_empty()).map(|&label| label.into()).collect();
+        column.typed::<ByteArrayType>().write_batch(&present, Some(&levels), None).expect("written");
+        column.close().expect("closed");
+        let mut column = group.next_column().expect("a column").expect("a column");
+        let numbers: Vec<i32> = (0..).zip(a).map(|(i, _)| i % 5).collect();
+        column.typed::<parquet::data_type::Int32Type>().write_batch(&numbers, None, None).expect("written");
+        column.close().expect("closed");
+        group.close().expect("closed");
+    }
+    writer.into_inner().expect("bytes")
+}
+
+/// A group of so many rows.
+fn group(n: usize) -> (Vec<f64>, Vec<f32>, Vec<&'static str>) {
+    let a = (0..n).map(|i| (i as f64).sin()).collect();
+    (a, (0..n).map(|i| i as f32 * 0.5).collect(), (0..n).map(|i| ["u", "v", " w "][i % 3]).collect())
+}
+
+#[test]
+fn parquet_is_read_in_blocks_within_its_row_groups() {
+    // A block of three columns has 65536 rows: one row group is cut, the others are not.
+    let bytes = parquet(&[group(70_000), group(10), group(300)]);
+    let without_text = ReadOptions { ignore: "y".parse().into_iter().collect(), ..ReadOptions::default() };
+    let integers = ReadOptions { label: "n".parse().ok(), ..without_text.clone() };
+    for options in [labelled("y"), integers, without_text] {
+        let [whole, stream] = both("t.parquet", &bytes, &options);
+        assert_eq!(whole.expect("read whole"), stream.expect("streamed"));
+    }
+}
+
+#[test]
+fn rows_of_parquet_that_cannot_be_used_are_named_and_skipped() {
+    let (mut a, mut b, mut y) = group(70_000);
+    (a[66_000], b[66_001], y[66_002]) = (f64::NAN, f32::INFINITY, "");
+    let bytes = parquet(&[group(5), (a, b, y)]);
+    let [_, stream] = both("t.parquet", &bytes, &labelled("y"));
+    let message = stream.expect_err("a missing cell");
+    assert!(message.starts_with("t.parquet, row 66006, column 'a': the cell is missing"), "{message}");
+    let skipping = ReadOptions { skip_bad_rows: Some(3), ..labelled("y") };
+    let table = both("t.parquet", &bytes, &skipping)[1].clone().expect("three are allowed");
+    assert_eq!((table.n, table.rows.len()), (70_002, 3 * 70_002));
+    assert_eq!(table.row_numbers[66_004..66_006], [66_005, 66_009]);
+    assert_eq!(table.labels.expect("labels")[66_005], "u");
+    let notes = table.notes.join("\n");
+    assert!(notes.contains("t.parquet, row 66007, column 'b': inf is not a finite number"), "{notes}");
+    assert!(notes.contains("t.parquet, row 66008, column 'y': the label is missing"), "{notes}");
+    let dropping = ReadOptions { missing: Missing::Drop, skip_bad_rows: Some(1), ..labelled("y") };
+    let table = both("t.parquet", &bytes, &dropping)[1].clone().expect("dropped");
+    assert!(table.n == 70_002 && table.notes.join("\n").contains("1 row dropped: missing label"));
+    let damaged = &bytes[..bytes.len() / 2];
+    assert!(both("t.parquet", damaged, &labelled("y"))[1].as_ref().is_err_and(|e| e.contains("damaged")));
 }
