@@ -20,7 +20,7 @@ from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
-from ._moments import Moments
+from ._moments import Moments, Window
 from ._pairs import GMMLPairs
 from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
 from ._spd import (
@@ -46,6 +46,7 @@ __all__ = [
     "MahalanobisKNN",
     "Moments",
     "NCA",
+    "Window",
     "__version__",
     "geometric_mean",
     "load",

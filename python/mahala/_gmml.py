@@ -309,7 +309,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.classes_ = classes_of(moments.classes)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GMML:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, forgetting: float = 1.0
+    ) -> GMML:
         """Adds rows to those seen so far and learns again; only sums are kept.
 
         If t is not a number, it is chosen on the first batch that has two classes and stays. Before the rows seen
@@ -322,6 +324,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         classes : array-like, optional
             All classes that may come; a label outside is then an error.
         sample_weight : array-like of shape (n_samples,), optional
+        forgetting : float in (0, 1], default=1.0
+            What the rows seen so far are multiplied by before these are added: a row k batches ago counts
+            ``forgetting**k``.
         """
         first = getattr(self, "_moments", None) is None
         if first:
@@ -339,7 +344,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             raise ValueError(f"y has labels {strange.tolist()} that are not in classes={self._known.tolist()}")
         moments = Moments(X.shape[1]) if first else self._moments
         assert moments is not None
-        moments.update(X, y, sample_weight, n_jobs=self.n_jobs)
+        moments.forget(forgetting).update(X, y, sample_weight, n_jobs=self.n_jobs)
         seen = np.unique(y) if first else np.union1d(self.classes_, y)
         self.classes_ = getattr(self, "_known", seen)
         self._moments = moments

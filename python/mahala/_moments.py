@@ -64,6 +64,11 @@ class Moments(_mahala.Moments):
         self.take_moments(other.copy() if other is self else other)
         return self
 
+    def forget(self, factor: float) -> Moments:
+        """Lets what was seen so far count for less: all weights are multiplied by a factor in (0, 1]."""
+        self.fade(float(factor))
+        return self
+
     def copy(self) -> Moments:
         """An independent copy."""
         return Moments.from_bytes(self.to_bytes())
@@ -87,3 +92,32 @@ class Moments(_mahala.Moments):
         return f"<Moments of {self.n_samples} rows, {self.n_features} features, {len(self.classes)} classes>"
 
 
+class Window(_mahala.Window):
+    """The moments of the last blocks of a stream: what comes is added, what leaves is subtracted.
+
+    Parameters
+    ----------
+    n_features : int
+    length : int
+        How many blocks are in the window.
+
+    Examples
+    --------
+    >>> from mahala import Window
+    >>> window = Window(1, 2)
+    >>> for x in (1.0, 5.0, 7.0):
+    ...     window = window.push([[x]], ["u"])
+    >>> window.moments.class_mean(0)  # of 5 and 7
+    array([6.])
+    """
+
+    def push(self, X: Any, y: Any, sample_weight: Any = None) -> Window:
+        """Adds a block of rows; the oldest block leaves if there are too many."""
+        X = check_array(X, dtype=[np.float64, np.float32])
+        self.add_block(Moments(X.shape[1]).update(X, y, sample_weight))
+        return self
+
+    @property
+    def moments(self) -> Moments:
+        """The moments of the blocks in the window, for ``GMML.fit_moments``."""
+        return Moments.from_bytes(self.sum_bytes())

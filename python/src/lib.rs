@@ -34,7 +34,7 @@ mod _mahala {
     #[pymodule_export]
     use super::model::{load_model, save_kernel_model, save_model};
     #[pymodule_export]
-    use super::moments::Moments;
+    use super::moments::{Moments, Window};
     #[pymodule_export]
     use super::neighbors::{classify, classify_locally, neighbors};
     #[pymodule_export]

@@ -60,6 +60,11 @@ impl Moments {
         self.0.subtract(&other).map_err(|error| to_python(&error))
     }
 
+    /// Lets what was seen so far count for less.
+    fn fade(&mut self, factor: f64) -> PyResult<()> {
+        self.0.forget(factor).map_err(|error| to_python(&error))
+    }
+
     /// The moments as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.to_bytes())
@@ -123,5 +128,32 @@ impl Moments {
     fn class(&self, class: usize) -> PyResult<&mahala::ClassMoments> {
         let classes = self.0.classes();
         classes.get(class).ok_or_else(|| PyIndexError::new_err(format!("class {class} of {}", classes.len())))
+    }
+}
+
+/// The moments of the last blocks of a stream.
+#[pyclass(module = "mahala._mahala", subclass)]
+pub(crate) struct Window(mahala::Window);
+
+#[pymethods]
+impl Window {
+    #[new]
+    fn new(n_features: usize, length: usize) -> PyResult<Self> {
+        mahala::Window::new(n_features, length).map(Self).map_err(|error| to_python(&error))
+    }
+
+    /// Adds the moments of a block; the oldest leaves if there are too many.
+    fn add_block(&mut self, block: &Bound<'_, Moments>) -> PyResult<()> {
+        let block = block.try_borrow()?.0.clone();
+        self.0.push(block).map_err(|error| to_python(&error))
+    }
+
+    /// The moments of the blocks in the window, as bytes.
+    fn sum_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.moments().to_bytes())
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
     }
 }

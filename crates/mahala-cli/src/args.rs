@@ -1,8 +1,8 @@
 //! What can be typed: subcommands, and the groups of options they share.
 
 use crate::commands;
-use crate::input::{ColumnRef, Format, Header, Missing, ReadOptions, Table, read_table};
-use crate::progress::Progress;
+use crate::input::{ReadOptions, Table, read_table};
+pub(crate) use crate::reading::InputArgs;
 use crate::{say, table};
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
@@ -49,6 +49,10 @@ pub(crate) enum Command {
     Neighbors(commands::neighbors::Neighbors),
     /// Measure pairs of rows, and decide whether they are the same or different
     Pairs(commands::pairs::PairsCommand),
+    /// Sum up rows class by class, for `merge` and `fit --moments`
+    Moments(commands::moments::MomentsCommand),
+    /// Add the sums of parts together
+    Merge(commands::merge::Merge),
     /// Show what a model file holds
     Inspect(commands::inspect::Inspect),
     /// Write a model for other programs: ONNX, NPY, CSV, JSON
@@ -59,27 +63,6 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// How files are read.
-#[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct InputArgs {
-    /// Leave out this column (may be given several times)
-    #[arg(long, value_name = "COLUMN")]
-    pub ignore: Vec<ColumnRef>,
-    /// What to do about missing cells
-    #[arg(long, value_enum, default_value_t)]
-    pub missing: Missing,
-    /// Whether the first record names the columns
-    #[arg(long, value_enum, default_value_t)]
-    pub header: Header,
-    /// The character between cells [default: found from the first lines]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
-    pub delimiter: Option<u8>,
-    /// The format of the input [default: found from name and content]
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
 }
 
 /// How a metric is learned.
@@ -251,78 +234,6 @@ impl FromStr for PriorArg {
     }
 }
 
-impl InputArgs {
-    /// The options for a file with (or without) a label column.
-    pub(crate) fn options(&self, label: Option<&ColumnRef>) -> ReadOptions {
-        ReadOptions {
-            label: label.cloned(),
-            ignore: self.ignore.clone(),
-            features: None,
-            header: self.header,
-            delimiter: self.delimiter,
-            missing: self.missing,
-            format: self.format,
-            sparse: false,
-        }
-    }
-
-    /// Reads a table and passes its notes on.
-    pub(crate) fn read(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
-        read(path, &self.options(label))
-    }
-
-    /// Reads rows and, from a column that is no feature, the family of each.
-    pub(crate) fn read_grouped(
-        &self,
-        path: &Path,
-        label: Option<&ColumnRef>,
-        groups: Option<&ColumnRef>,
-    ) -> Result<(Table, Option<Labels>)> {
-        let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
-        if path.as_os_str() == "-" {
-            bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
-        }
-        let mut options = self.options(label);
-        options.ignore.push(groups.clone());
-        let table = read(path, &options)?;
-        let mut options = self.options(Some(groups));
-        options.ignore.extend(label.cloned());
-        let families = read(path, &options)?;
-        if families.row_numbers != table.row_numbers {
-            bail!(
-                "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
-                table.source
-            );
-        }
-        Ok((table, families.labels.map(Labels::new)))
-    }
-
-    /// Reads a table whose rows may stay sparse.
-    pub(crate) fn read_sparse(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
-        read(path, &ReadOptions { sparse: true, ..self.options(label) })
-    }
-
-    /// Reads the columns a model wants; rows may stay sparse.
-    pub(crate) fn read_for(
-        &self,
-        model: &mahala::Model,
-        path: &Path,
-        label: Option<&ColumnRef>,
-    ) -> Result<Table> {
-        let mut options = ReadOptions { sparse: model.kernel.is_none(), ..self.options(label) };
-        if model.feature_names.is_empty() {
-            let table = read(path, &options)?;
-            if table.names.len() != model.columns() {
-                let (seen, wanted) = (table.names.len(), model.columns());
-                bail!("{} has {seen} feature columns; the model wants {wanted}", table.source);
-            }
-            return Ok(table);
-        }
-        options.features = Some(model.feature_names.clone());
-        read(path, &options)
-    }
-}
-
 impl LearnArgs {
     /// The library's parameters; `d` is the number of columns, for a prior from a file.
     pub(crate) fn gmml(&self, pairs: PairRule, d: usize) -> Result<Gmml> {
@@ -352,15 +263,6 @@ impl LearnArgs {
             ..Gmml::default()
         })
     }
-}
-
-fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
-    let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-    let progress = Progress::spinner(&format!("reading {source}"));
-    let table = read_table(path, options)?;
-    progress.finish();
-    table.notes.iter().for_each(|note| say(&format!("note: {note}")));
-    Ok(table)
 }
 
 /// A table as the library's data set; the cells are taken out of it.
@@ -485,13 +387,5 @@ fn t_choice(text: &str) -> Result<TChoice, String> {
         Ok(t) if (0.0..=1.0).contains(&t) => Ok(TChoice::Fixed(t)),
         Ok(_) => Err("t must be between 0 and 1".into()),
         Err(_) => Err("t must be 'auto' or a number between 0 and 1".into()),
-    }
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text {
-        "\\t" | "tab" => Ok(b'\t'),
-        _ if text.len() == 1 => Ok(text.as_bytes()[0]),
-        _ => Err("the delimiter must be one ASCII character, or 'tab'".into()),
     }
 }

@@ -14,6 +14,8 @@ mod npy_file;
 mod output;
 mod pairs_file;
 mod progress;
+mod reading;
+mod sums;
 mod table;
 
 use anyhow::Result;
@@ -50,6 +52,8 @@ fn run(cli: args::Cli) -> Result<()> {
         args::Command::Predict(predict) => commands::predict::run(&predict),
         args::Command::Neighbors(neighbors) => commands::neighbors::run(&neighbors),
         args::Command::Pairs(pairs) => commands::pairs::run(&pairs),
+        args::Command::Moments(moments) => commands::moments::run(&moments),
+        args::Command::Merge(merge) => commands::merge::run(&merge),
         args::Command::Inspect(inspect) => commands::inspect::run(&inspect),
         args::Command::Export(export) => commands::export::run(&export),
         args::Command::Completions { shell } => commands::completions::run(shell),

@@ -98,7 +98,9 @@ fn probabilities_come_from_held_out_pairs_and_stay_with_the_model() {
     let marked = pairs(|a, b| u8::from(a == b).to_string());
     place.write("pairs.csv", format!("first,second,similar\n{marked}"));
     for method in ["platt", "isotonic"] {
-        place.ok(&format!("fit iris.csv --label label --method gmml --pairs pairs.csv --calibrate {method} -o m.st"));
+        place.ok(&format!(
+            "fit iris.csv --label label --method gmml --pairs pairs.csv --calibrate {method} -o m.st"
+        ));
         let model = place.model("m.st");
         let calibration = model.calibration.expect("a calibration");
         let ran = place.ok("pairs m.st iris.csv --pairs pairs.csv --probabilities --ignore label");
@@ -198,7 +200,8 @@ fn rows_may_have_several_labels() {
 fn each_class_may_have_a_metric_of_its_own() {
     let place = Place::new();
     for by in ["class", "cluster:3"] {
-        let ran = place.ok(&format!("fit wine.csv --label label --method gmml --local {by} --standardize -o local.st"));
+        let ran = place
+            .ok(&format!("fit wine.csv --label label --method gmml --local {by} --standardize -o local.st"));
         assert!(ran.stderr.contains("3 local metrics: share "), "{}", ran.stderr);
         let ran = place.ok("predict local.st wine.csv --label label");
         assert!(ran.stderr.contains(" of 178 wrong"), "{}", ran.stderr);
@@ -220,5 +223,8 @@ fn each_class_may_have_a_metric_of_its_own() {
         "error: --local needs the training rows in the model\nhint: leave --keep-rows no out",
     );
     place.misuse("fit wine.csv --label label --method gmml --local cluster:0 -o m.st", "cluster:8");
-    place.misuse("fit wine.csv --label label --method gmml --local class --share 2 -o m.st", "between 0 and 1");
+    place.misuse(
+        "fit wine.csv --label label --method gmml --local class --share 2 -o m.st",
+        "between 0 and 1",
+    );
 }

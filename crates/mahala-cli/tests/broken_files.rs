@@ -195,10 +195,12 @@ fn what_is_read_is_never_overwritten() {
 #[test]
 fn files_that_cannot_be_read_are_refused() {
     let place = Place::new();
-    place.refuses("fit nowhere.csv --label y --method gmml -o m.st", "error: nowhere.csv: there is no such file");
+    place.refuses("fit nowhere.csv --label y -o m.st", "error: nowhere.csv: there is no such file");
+    std::fs::create_dir(place.path("empty")).expect("a folder");
     place.refuses(
-        "fit . --label y --method gmml -o m.st",
-        "error: .: this is a directory, not a file\nhint: name one of the files in it",
+        "fit empty --label y -o m.st",
+        "error: empty: the folder has no tables: it is empty\nhint: files of a folder must end with .csv, .tsv, .txt or \
+         .parquet, or with .gz after that",
     );
     place.write("t.csv.gz", [0x1f, 0x8b, 8, 0, 0]);
     place.refuses(

@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "demo",
     "fit",
     "evaluate",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 11] = [
     "predict",
     "neighbors",
     "pairs",
+    "moments",
+    "merge",
     "inspect",
     "export",
     "completions",

@@ -266,37 +266,49 @@ impl Sums {
         Self { s, d, w, classes }
     }
 
-    /// Adds what lies between the classes: one row of a symmetric product for each.
-    fn finish(mut self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
-        let m = self.mean();
-        let mut block = Block::new(m.len(), self.classes.len());
-        for classes in self.classes.chunks(BLOCK) {
-            for (_, w_c, m_c) in classes {
-                let root = (self.w * w_c).sqrt();
-                block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
-            }
-            block.empty_into(self.d.as_mut());
-        }
-        let counts: Vec<(u64, f64)> = self.classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
-        let (similar, dissimilar) = count_pairs(&counts);
-        let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
-        let freedom: u64 = self.classes.iter().map(|(rows, ..)| rows.saturating_sub(1)).sum();
-        let scatter = Scatter::assemble(self.s, self.d, units.to_vec(), similar, dissimilar)?;
-        Ok((scatter.with_samples(freedom as f64), mean))
-    }
-
-    /// The mean of all rows, around that of one class: exact for constant columns.
-    fn mean(&self) -> Vec<f64> {
-        let counted = self.classes.iter().position(|class| class.1 > 0.0).unwrap_or(0);
-        let pivot = &self.classes[counted].2;
-        let offset =
-            |j: usize| self.classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
-        (0..pivot.len()).map(|j| pivot[j] + offset(j) / self.w).collect()
+    fn finish(self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
+        let classes: Vec<(u64, f64, &[f64])> =
+            self.classes.iter().map(|(rows, weight, mean)| (*rows, *weight, &mean[..])).collect();
+        pairs_between(self.s, self.d, self.w, &classes, units)
     }
 }
 
+/// Adds what lies between the classes to the sums within them: one row of a symmetric product for each class, given
+/// as rows, weight and mean.
+pub(crate) fn pairs_between(
+    s: Mat<f64>,
+    mut d: Mat<f64>,
+    w: f64,
+    classes: &[(u64, f64, &[f64])],
+    units: &[i32],
+) -> Result<(Scatter, Vec<f64>)> {
+    let m = mean_of(classes, w);
+    let mut block = Block::new(m.len(), classes.len());
+    for classes in classes.chunks(BLOCK) {
+        for (_, w_c, m_c) in classes {
+            let root = (w * w_c).sqrt();
+            block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
+        }
+        block.empty_into(d.as_mut());
+    }
+    let counts: Vec<(u64, f64)> = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
+    let (similar, dissimilar) = count_pairs(&counts);
+    let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
+    let freedom: u64 = classes.iter().map(|(rows, ..)| rows.saturating_sub(1)).sum();
+    let scatter = Scatter::assemble(s, d, units.to_vec(), similar, dissimilar)?;
+    Ok((scatter.with_samples(freedom as f64), mean))
+}
+
+/// The mean of all rows, around that of one class: exact for constant columns.
+fn mean_of(classes: &[(u64, f64, &[f64])], w: f64) -> Vec<f64> {
+    let counted = classes.iter().position(|class| class.1 > 0.0).unwrap_or(0);
+    let pivot = classes[counted].2;
+    let offset = |j: usize| classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
+    (0..pivot.len()).map(|j| pivot[j] + offset(j) / w).collect()
+}
+
 /// `target += factor·matrix`, lower triangle only.
-fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
+pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
     if factor == 0.0 {
         return;
     }

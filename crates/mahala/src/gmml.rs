@@ -172,7 +172,8 @@ impl Gmml {
         if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
             return reduced.fit(self, None, watch);
         }
-        self.check(data.columns(), data.labels().class_count())?;
+        let balanced = self.balance != Balance::None && self.pairs == PairRule::All;
+        self.check(data.columns(), if balanced { data.labels().class_count() } else { 0 })?;
         let (solution, mean) = self.solve_labelled(data, 0)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
@@ -194,7 +195,7 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit_pairs`].
     pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
-        self.check(first.columns(), 2)?;
+        self.check(first.columns(), 0)?;
         if first.is_empty() || second.is_empty() {
             return Err(Error::Empty { what: "the table of rows" });
         }
@@ -227,23 +228,6 @@ impl Gmml {
         let fit = self.fit_two_tables(differences, &origin, &pairs)?;
         let metric = fit.metric.centred_at(vec![0.0; differences.columns()])?;
         Ok(Fit { metric, ..fit })
-    }
-
-    /// Learns from moments: rows that were summed elsewhere. t must be given, for there is nothing to
-    /// cross-validate on.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; also if t is to be cross-validated or columns to be standardised.
-    pub fn fit_moments(&self, moments: &Moments) -> Result<Fit> {
-        self.check(moments.columns(), moments.classes().len())?;
-        if self.t == TChoice::CrossValidated || self.standardize {
-            let value = "automatic choice or standardisation".to_owned();
-            let allowed = "a fixed t without standardisation when only moments are given";
-            return Err(Error::Parameter { name: "t", value, allowed });
-        }
-        let solution = self.solve_owned(self.scatter_of(moments)?, Spare::default())?;
-        let mean = (0..moments.columns()).map(|j| moments.mean_of_column(j)).collect();
-        self.finish(solution, None, mean)
     }
 
     /// Solves for every t at once.
@@ -312,7 +296,12 @@ impl Gmml {
         Ok(solution.with_scale(scale))
     }
 
-    fn finish(&self, solution: Solution, selection: Option<Selection>, mean: Vec<f64>) -> Result<Fit> {
+    pub(crate) fn finish(
+        &self,
+        solution: Solution,
+        selection: Option<Selection>,
+        mean: Vec<f64>,
+    ) -> Result<Fit> {
         let t = match (self.t, &selection) {
             (TChoice::Fixed(t), _) => t,
             (TChoice::CrossValidated, Some(selection)) => selection.t,
@@ -326,7 +315,8 @@ impl Gmml {
         Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..solution.into_diagnostics() } })
     }
 
-    fn check(&self, d: usize, c: usize) -> Result<()> {
+    /// `kept` classes have a matrix each.
+    pub(crate) fn check(&self, d: usize, kept: usize) -> Result<()> {
         self.regularization.check()?;
         self.check_balance()?;
         if let TChoice::Fixed(t) = self.t
@@ -346,8 +336,7 @@ impl Gmml {
         if let Some(rank) = self.rank {
             rank.check("rank", d)?;
         }
-        let kept = if self.pairs == PairRule::All { c } else { 2 };
-        self.check_gigabytes("the fit", (kept + 8) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
+        self.check_gigabytes("the fit", (kept + 10) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
     }
 
     pub(crate) fn check_gigabytes(&self, what: &'static str, gigabytes: f64, d: usize) -> Result<()> {

@@ -134,8 +134,11 @@ impl Block {
         // Column by column, which suits the other layouts.
         for j in 0..self.columns {
             let (column, (first, step)) = (rows.col(j), self.place_of_feature(j));
-            let to = self.cells[first..].iter_mut().step_by(step);
-            to.zip(indices).for_each(|(to, &i)| *to = column[i].into());
+            let to = self.cells[first..].iter_mut().step_by(step).zip(indices);
+            match column.try_as_col_major().map(faer::ColRef::as_slice) {
+                Some(column) => to.for_each(|(to, &i)| *to = column[i].into()),
+                None => to.for_each(|(to, &i)| *to = column[i].into()),
+            }
         }
     }
 

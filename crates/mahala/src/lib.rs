@@ -24,7 +24,8 @@
 //! |---|---|---|
 //! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
 //! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
-//! | [`Moments`] | | per class count, mean, scatter: update, merge, subtract |
+//! | [`Moments`], [`Window`] | | per class count, mean, scatter: update, merge, subtract, forget |
+//! | [`ClassMeans`], [`Summed`] | | too many classes for that: two passes; rows no longer at hand |
 //! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
 //! | [`Spd`] | | a positive definite matrix, by construction |
 //! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |
@@ -66,6 +67,7 @@ mod auto_folds;
 mod blend;
 mod calibrate;
 mod centred;
+mod class_means;
 mod dataset;
 mod describe;
 mod error;
@@ -104,14 +106,17 @@ mod sparse;
 mod spd;
 mod standardize;
 mod subspace;
+mod summed;
 mod tensor;
 mod units;
 mod verify;
 mod weights;
 mod wide;
+mod window;
 
 pub use auto::{Auto, AutoFit, Trial};
 pub use calibrate::{Calibration, HeldOut};
+pub use class_means::{ClassMeans, PairSums};
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
@@ -140,11 +145,13 @@ pub use sparse::SparseRows;
 pub use spd::Spd;
 pub use standardize::ColumnStatistics;
 pub use subspace::{Components, Subspace};
+pub use summed::Summed;
 pub use verify::{
     area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
 pub use weights::Balance;
 pub use wide::LearnedSpan;
+pub use window::Window;
 
 /// The README's example is a test.
 #[cfg(doctest)]

@@ -27,6 +27,8 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub struct Moments {
     columns: usize,
+    /// Of the columns; empty if they have none.
+    names: Vec<String>,
     units: Units,
     /// In the order of class names.
     classes: Vec<ClassMoments>,
@@ -175,7 +177,24 @@ impl Moments {
         if columns == 0 {
             return Err(Error::Empty { what: "the list of columns" });
         }
-        Ok(Self { columns, units: Units::new(columns), classes: Vec::new() })
+        Ok(Self { columns, names: Vec::new(), units: Units::new(columns), classes: Vec::new() })
+    }
+
+    /// The same with names for the columns; moments of other columns are then not merged by mistake.
+    ///
+    /// # Errors
+    /// Another number of names than of columns.
+    pub fn with_names(self, names: Vec<String>) -> Result<Self> {
+        if names.len() != self.columns {
+            let (seen, expected) = (names.len(), self.columns);
+            return Err(Error::Length { what: "names of the columns", seen, expected });
+        }
+        Ok(Self { names, ..self })
+    }
+
+    /// The names of the columns; empty if they have none.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The moments of a data set.
@@ -246,9 +265,10 @@ impl Moments {
     /// Adds the rows another instance has seen.
     ///
     /// # Errors
-    /// Another number of columns, or more rows of a class than can be counted (2⁵³).
+    /// Other columns, or more rows of a class than can be counted (2⁵³).
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.check_columns(other.columns)?;
+        self.check_names(other)?;
         let mine = self.by_name();
         for theirs in &other.classes {
             let rows = mine.get(theirs.name()).map_or(0, |class| class.rows);
@@ -256,6 +276,9 @@ impl Moments {
                 let reason = format!("class '{}' would have more than 2^53 rows", theirs.name);
                 return Err(Error::Moments { reason });
             }
+        }
+        if self.names.is_empty() {
+            self.names.clone_from(&other.names);
         }
         self.set_units(&self.units.widened(other.units.peaks()));
         self.ensure_classes(other.classes.iter().map(ClassMoments::name));
@@ -274,9 +297,10 @@ impl Moments {
     /// alone, its scatter may end a few units of rounding above 0.
     ///
     /// # Errors
-    /// Another number of columns, or more rows of a class than were ever added.
+    /// Other columns, or more rows of a class than were ever added.
     pub fn subtract(&mut self, other: &Self) -> Result<()> {
         self.check_columns(other.columns)?;
+        self.check_names(other)?;
         let mine = self.by_name();
         for theirs in &other.classes {
             let seen = mine.get(theirs.name()).map_or(0, |class| class.rows);
@@ -291,6 +315,35 @@ impl Moments {
         for mine in &mut self.classes {
             if let Some(theirs) = theirs.get(&*mine.name) {
                 mine.subtract(&theirs.in_units(&other.units, &self.units));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets what was seen so far count for less: all weights are multiplied by a factor. Called before each
+    /// block of a stream, a row of the block k blocks ago counts `factor^k`.
+    ///
+    /// ```
+    /// use mahala::{Dataset, Labels, Moments, Rows};
+    /// let data = Dataset::new(Rows::new(vec![1.0, 3.0], 1)?, Labels::new(["u", "u"]))?;
+    /// let mut moments = Moments::of(&data)?;
+    /// moments.forget(0.5)?;
+    /// let class = moments.class(0);
+    /// assert_eq!((class.rows(), class.weight(), class.scatter()[(0, 0)]), (2, 1.0, 1.0));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A factor outside (0, 1].
+    pub fn forget(&mut self, factor: f64) -> Result<()> {
+        if !(factor > 0.0 && factor <= 1.0) {
+            let (value, allowed) = (factor.to_string(), "above 0 and at most 1");
+            return Err(Error::Parameter { name: "forgetting", value, allowed });
+        }
+        for class in &mut self.classes {
+            class.weight *= factor;
+            for j in 0..self.columns {
+                class.scatter.as_mut().col_mut(j).iter_mut().for_each(|x| *x *= factor);
             }
         }
         Ok(())
@@ -336,8 +389,8 @@ impl Moments {
         self.units.peaks()
     }
 
-    pub(crate) fn from_parts(columns: usize, peaks: Vec<f64>, classes: Vec<ClassMoments>) -> Self {
-        Self { columns, units: Units::from_peaks(peaks), classes }
+    pub(crate) fn from_parts(names: Vec<String>, peaks: Vec<f64>, classes: Vec<ClassMoments>) -> Self {
+        Self { columns: peaks.len(), names, units: Units::from_peaks(peaks), classes }
     }
 
     fn check(&self, (rows, columns): (usize, usize), labels: &Labels, weights: Option<&[f64]>) -> Result<()> {
@@ -360,6 +413,15 @@ impl Moments {
             return Ok(());
         }
         Err(Error::Length { what: "columns of the rows", seen, expected: self.columns })
+    }
+
+    fn check_names(&self, other: &Self) -> Result<()> {
+        match self.names.iter().zip(&other.names).find(|(mine, theirs)| mine != theirs) {
+            Some((mine, theirs)) => {
+                Err(Error::Moments { reason: format!("column '{theirs}' where '{mine}' is expected") })
+            }
+            None => Ok(()),
+        }
     }
 
     fn set_units(&mut self, units: &Units) {

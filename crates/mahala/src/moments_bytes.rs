@@ -5,6 +5,7 @@
 //! per class: name length u64, name, rows u64, weight f64, mean f64×d, lower triangle f64×d(d+1)/2 ·
 //! sha256 of all before
 //! ```
+//! Where columns have names the magic is "MAHALAM2", and length u64 and name of each follow the peaks.
 //! All numbers little-endian. The triangle is stored column by column.
 
 use crate::dataset::sort_class_names;
@@ -14,19 +15,21 @@ use faer::Mat;
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"MAHALAM1";
+/// With the names of the columns.
+const NAMED: &[u8; 8] = b"MAHALAM2";
 const CHECKSUM: usize = 32;
 
 impl Moments {
     /// The moments as bytes; the same moments give the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
+        let mut bytes = if self.names().is_empty() { MAGIC } else { NAMED }.to_vec();
         let d = self.columns();
         put_u64(&mut bytes, d as u64);
         put_u64(&mut bytes, self.classes().len() as u64);
         put_f64(&mut bytes, self.peaks().iter().copied());
+        self.names().iter().for_each(|name| put_text(&mut bytes, name));
         for class in self.classes() {
-            put_u64(&mut bytes, class.name.len() as u64);
-            bytes.extend_from_slice(class.name.as_bytes());
+            put_text(&mut bytes, &class.name);
             put_u64(&mut bytes, class.rows);
             put_f64(&mut bytes, std::iter::once(class.weight));
             put_f64(&mut bytes, class.mean.iter().copied());
@@ -43,8 +46,9 @@ impl Moments {
     /// Anything else: foreign, truncated, altered or impossible content. Nothing is allocated that the
     /// length of the bytes does not justify.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        if bytes.len() < MAGIC.len() + CHECKSUM || &bytes[..MAGIC.len()] != MAGIC {
-            return Err(invalid("they do not begin with MAHALAM1"));
+        let named = bytes.starts_with(NAMED);
+        if bytes.len() < MAGIC.len() + CHECKSUM || !(named || bytes.starts_with(MAGIC)) {
+            return Err(invalid("they do not begin with MAHALAM1 or MAHALAM2"));
         }
         let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
         if Sha256::digest(content)[..] != *checksum {
@@ -57,6 +61,8 @@ impl Moments {
         if columns == 0 || peaks.iter().any(|&p| p < 0.0) {
             return Err(invalid("no columns, or a negative peak"));
         }
+        let named = if named { columns } else { 0 };
+        let names: Vec<String> = (0..named).map(|_| reader.text()).collect::<Result<_>>()?;
         let classes: Vec<ClassMoments> =
             (0..class_count).map(|_| reader.class(columns)).collect::<Result<_>>()?;
         if !reader.rest.is_empty() {
@@ -70,7 +76,7 @@ impl Moments {
         if classes.iter().zip(sorted).any(|(class, name)| class.name != name) {
             return Err(invalid("its classes are not in order"));
         }
-        Ok(Self::from_parts(columns, peaks, classes))
+        Ok(Self::from_parts(names, peaks, classes))
     }
 }
 
@@ -107,10 +113,14 @@ impl<'a> Reader<'a> {
         if values.iter().all(|v| v.is_finite()) { Ok(values) } else { Err(invalid("a number is not finite")) }
     }
 
+    fn text(&mut self) -> Result<String> {
+        let length = self.length(1)?;
+        let text = std::str::from_utf8(self.take(length)?);
+        text.map(str::to_owned).map_err(|_| invalid("a name is not UTF-8"))
+    }
+
     fn class(&mut self, d: usize) -> Result<ClassMoments> {
-        let name_length = self.length(1)?;
-        let name =
-            std::str::from_utf8(self.take(name_length)?).map_err(|_| invalid("a class name is not UTF-8"))?;
+        let name = self.text()?;
         let rows = self.u64()?;
         let weight = self.floats(1)?[0];
         let mean = self.floats(d)?;
@@ -127,12 +137,17 @@ impl<'a> Reader<'a> {
         if (0..d).any(|j| scatter[(j, j)] < 0.0) {
             return Err(invalid("a variance is negative"));
         }
-        Ok(ClassMoments { name: name.to_owned(), rows, weight, mean, scatter })
+        Ok(ClassMoments { name, rows, weight, mean, scatter })
     }
 }
 
 fn put_u64(bytes: &mut Vec<u8>, value: u64) {
     bytes.extend_from_slice(&value.to_le_bytes());
+}
+
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put_u64(bytes, text.len() as u64);
+    bytes.extend_from_slice(text.as_bytes());
 }
 
 fn put_f64(bytes: &mut Vec<u8>, values: impl Iterator<Item = f64>) {

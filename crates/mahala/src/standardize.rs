@@ -54,10 +54,11 @@ impl ColumnStatistics {
                 if constant(j) { 0.0 } else { deviation }
             })
             .collect();
-        Self::new(n, mean, deviation)
+        Self::from_parts(n, mean, deviation)
     }
 
-    fn new(rows: usize, mean: Vec<f64>, deviation: Vec<f64>) -> Self {
+    /// From what is known of rows that are no longer at hand.
+    pub(crate) fn from_parts(rows: usize, mean: Vec<f64>, deviation: Vec<f64>) -> Self {
         let scale = deviation.iter().map(|&x| if x > 0.0 && x.is_finite() { x } else { 1.0 }).collect();
         Self { rows, mean, scale, deviation }
     }
@@ -75,7 +76,7 @@ impl ColumnStatistics {
                 root(self.deviation[j], a).hypot(root(other.deviation[j], b)).hypot(step)
             })
             .collect();
-        Self::new(self.rows + other.rows, mean, deviation)
+        Self::from_parts(self.rows + other.rows, mean, deviation)
     }
 }
 

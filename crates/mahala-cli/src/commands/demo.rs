@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         header: Header::Yes,
         delimiter: None,
         format: None,
+        skip_bad_rows: None,
     };
     let mut table = input.read(&csv, Some(&"label".parse()?))?;
     let data = dataset(&mut table)?;

@@ -5,6 +5,7 @@ use crate::beyond::BeyondArgs;
 use crate::commands::create_output;
 use crate::commands::fit_gmml::fit_gmml;
 use crate::commands::fit_method::fit_method;
+use crate::commands::fit_stream::{fit_moments, fit_stream, streams};
 use crate::input::{ColumnRef, Table};
 use crate::kernel_args::KernelArgs;
 use crate::methods::{Method, MethodArgs};
@@ -29,10 +30,14 @@ use std::str::FromStr;
   mahala fit wine.csv --label class --local class -o local.safetensors
   mahala fit rings.csv --label ring --kernel rbf -o rings.safetensors
   mahala fit texts.svm --principal 300 -o m.safetensors    sparse stays so
-  zcat big.csv.gz | mahala fit - --label y --t 0.3 -o m.safetensors")]
+  mahala fit big.parquet --label y -o m.safetensors        large files: one pass
+  mahala fit 'part-*.csv.gz' --label y -o m.safetensors    a folder or pattern
+  mahala fit --moments all.moments --t 0.3 -o m.safetensors
+  zcat big.csv.gz | mahala fit - --stream --label y -o m.safetensors")]
 pub(crate) struct Fit {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
-    pub data: PathBuf,
+    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; a folder or pattern; - for stdin
+    #[arg(required_unless_present = "moments")]
+    pub data: Option<PathBuf>,
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
@@ -41,7 +46,7 @@ pub(crate) struct Fit {
     pub output: PathBuf,
     /// How to learn [default: auto; gmml where an option is given that is of gmml alone, such as --t]
     #[arg(long, value_enum, hide_default_value = true)]
-    method: Option<Method>,
+    pub method: Option<Method>,
     /// For --method auto: the column that names each row's family; families are not torn between folds
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub groups: Option<ColumnRef>,
@@ -54,6 +59,12 @@ pub(crate) struct Fit {
     /// Keep the training rows in the model, for `predict` and `neighbors` [default: up to 100 MB]
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     pub keep_rows: Option<bool>,
+    /// Read in one pass, a block at a time, and choose t alone, on a sample [default: above 256 MB of numbers]
+    #[arg(long, conflicts_with = "moments")]
+    pub stream: bool,
+    /// Sums of `mahala moments` to learn from; rows, if there are some, are the sample on which t is chosen
+    #[arg(long, value_name = "FILE")]
+    pub moments: Option<PathBuf>,
     /// Print what was learned as JSON
     #[arg(long)]
     pub json: bool,
@@ -104,10 +115,18 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
         bail!("--groups has no effect on {}\nhint: it goes with --method auto", args.method().name());
     }
     let output = create_output(&args.output, &inputs(args))?;
+    let data = match (&args.moments, &args.data) {
+        (Some(moments), _) => return fit_moments(args, moments, output),
+        (None, Some(data)) => data,
+        (None, None) => bail!("there are no rows to learn from"),
+    };
+    if streams(args, data)? {
+        return fit_stream(args, data, output);
+    }
     let (mut data, groups) = if args.reads_sparse() {
-        (args.input.read_sparse(&args.data, args.label.as_ref())?, None)
+        (args.input.read_sparse(data, args.label.as_ref())?, None)
     } else {
-        args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?
+        args.input.read_grouped(data, args.label.as_ref(), args.groups.as_ref())?
     };
     let weights = args.beyond.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
@@ -209,7 +228,7 @@ fn check_stdout(args: &Fit) -> Result<()> {
 
 /// Every file that is read.
 fn inputs(args: &Fit) -> Vec<&Path> {
-    let mut inputs: Vec<&Path> = vec![&args.data];
+    let mut inputs: Vec<&Path> = args.data.iter().chain(&args.moments).map(PathBuf::as_path).collect();
     inputs.extend(args.second.as_deref());
     if let PairsArg::File(path) = &args.pairs {
         inputs.push(path);

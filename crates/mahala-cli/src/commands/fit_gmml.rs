@@ -25,10 +25,10 @@ enum Cells {
 }
 
 /// A model, and what the report tells beside it.
-struct Learned {
-    model: Model,
-    t: f64,
-    diagnostics: Diagnostics,
+pub(super) struct Learned {
+    pub model: Model,
+    pub t: f64,
+    pub diagnostics: Diagnostics,
 }
 
 /// Learns, writes, reports.
@@ -37,7 +37,7 @@ pub(super) fn fit_gmml(
     gmml: &Gmml,
     data: &mut Table,
     weights: Option<&[f64]>,
-    mut output: AtomicFile,
+    output: AtomicFile,
 ) -> Result<()> {
     let learned = match (&args.pairs, &args.beyond.multilabel, args.beyond.local) {
         (PairsArg::File(_), ..) if args.kernel.kernel.is_some() => {
@@ -48,6 +48,16 @@ pub(super) fn fit_gmml(
         (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
         (_, None, None) => fit_labels(args, gmml, data, weights)?,
     };
+    write_and_report(args, &learned, data, output)
+}
+
+/// Writes the model and tells about it; of the table, only names and counts are looked at.
+pub(super) fn write_and_report(
+    args: &Fit,
+    learned: &Learned,
+    data: &Table,
+    mut output: AtomicFile,
+) -> Result<()> {
     let model = &learned.model;
     model.write_to(&mut output)?;
     output.commit()?;
@@ -59,7 +69,7 @@ pub(super) fn fit_gmml(
         });
         return print(&format!("{summary:#}\n"));
     }
-    report(args, &learned, data);
+    report(args, learned, data);
     Ok(())
 }
 

@@ -7,7 +7,10 @@ pub(crate) mod export;
 pub(crate) mod fit;
 mod fit_gmml;
 mod fit_method;
+mod fit_stream;
 pub(crate) mod inspect;
+pub(crate) mod merge;
+pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
 pub(crate) mod predict;
@@ -16,7 +19,7 @@ pub(crate) mod tune;
 
 use crate::output::AtomicFile;
 use anyhow::{Result, anyhow, bail};
-use mahala::{Error, Model};
+use mahala::{Error, Model, Moments};
 use std::fs::canonicalize;
 use std::io::Write as _;
 use std::path::Path;
@@ -35,6 +38,20 @@ pub(crate) fn load_model(path: &Path) -> Result<Model> {
             "not a model file: {reason}\nhint: a model is written by mahala fit, and named before the data"
         ),
         other => other.into(),
+    })
+}
+
+/// Reads a file of moments.
+pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
+    let shown = path.display();
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            anyhow!("{shown}: there is no such file\nhint: sums are written by mahala moments")
+        }
+        _ => anyhow!("{shown}: cannot be read: {error}"),
+    })?;
+    Moments::from_bytes(&bytes).map_err(|error| {
+        anyhow!("{shown}: {error}\nhint: sums are written by mahala moments and by mahala merge")
     })
 }
 

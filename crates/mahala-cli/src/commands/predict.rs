@@ -3,10 +3,13 @@
 use crate::args::{InputArgs, at_least, labels, transformed};
 use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
+use crate::input::stream::Parsed;
+use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
-use mahala::{Knn, Labels, Model, Rows};
+use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 /// Options of `mahala predict`.
@@ -32,6 +35,9 @@ pub(crate) struct Predict {
     /// Neighbours that vote
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
+    /// Read, predict and write a block at a time [default: above 256 MB of numbers]
+    #[arg(long)]
+    pub stream: bool,
     /// Where to write [default: stdout]
     #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
     pub output: PathBuf,
@@ -48,40 +54,144 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     if args.k > voters.len() {
         bail!("-k is {}, but only {} can vote", args.k, table::count(voters.len() as u64, "row"));
     }
-    let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
-    let z = transformed(&model, &mut table)?;
-    let found = match (&args.train, &model.local) {
-        (Some(_), Some(_)) => {
-            bail!(
-                "this model has local metrics, which go with the rows they were learned on\nhint: leave --train out"
-            )
-        }
-        (None, Some(maps)) => maps.search(&voters, &z, args.k)?,
-        _ => Knn::new(voters)?.search(&z, args.k)?,
+    let voting = Voting::new(args, &model, voters, labels)?;
+    let mut text = Text::default();
+    text.header()?;
+    let score = if args.stream || args.input.is_large(&args.data) {
+        let mut stream = args.input.stream_for(&model, &args.data, args.label.as_ref())?;
+        let progress = Progress::spinner(&format!("predicting {}", stream.source));
+        output.write_all(&text.take()?)?;
+        let mut score = Score::default();
+        let of_block =
+            |block: &Parsed| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
+        stream.each(of_block, |block, found| -> Result<()> {
+            let numbers: Vec<u64> = block.numbers().collect();
+            let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));
+            score.add(&text.rows(&voting, &found?, &numbers, &truth)?);
+            output.write_all(&text.take()?)?;
+            Ok(())
+        })?;
+        progress.finish();
+        stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+        score
+    } else {
+        let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
+        let found = voting.search(&transformed(&model, &mut table)?)?;
+        let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
+        let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
+        output.write_all(&text.take()?)?;
+        score
     };
-    let predicted = found.vote(&labels);
-    let mut writer = csv::Writer::from_writer(&mut output);
-    writer.write_record(["row", "prediction", "votes"])?;
-    for (i, &class) in predicted.iter().enumerate() {
-        let votes = found.votes(i, &labels)[class as usize].to_string();
-        writer.write_record([&table.row_numbers[i].to_string(), &labels.names()[class as usize], &votes])?;
-    }
-    writer.flush()?;
-    drop(writer);
     output.commit()?;
-    if let Some(truth) = &table.labels {
-        let wrong =
-            predicted.iter().zip(truth).filter(|(p, truth)| labels.names()[**p as usize] != **truth).count();
-        let percent = 100.0 * wrong as f64 / truth.len() as f64;
-        // A row at distance 0 is most likely the row itself.
-        let learned = (0..found.len()).filter(|&i| found.distances(i)[0] == 0.0).count();
-        if 2 * learned > truth.len() {
-            let learned = table::count(learned as u64, "row");
-            say(&format!("note: {learned} also among those that vote: the error comes out too small"));
-        }
-        say(&format!("{wrong} of {} wrong ({percent:.2} %)", truth.len()));
+    if args.label.is_some() {
+        score.tell();
     }
     Ok(())
+}
+
+/// Rows that vote, and how they are searched.
+struct Voting<'a> {
+    rows: Searched<'a>,
+    labels: Labels,
+    k: usize,
+}
+
+enum Searched<'a> {
+    Global(Knn),
+    Local(&'a LocalMaps, Rows),
+}
+
+/// Neighbours, and the class of each row by their vote.
+struct Found {
+    neighbors: Neighbors,
+    classes: Vec<u32>,
+}
+
+impl<'a> Voting<'a> {
+    fn new(args: &Predict, model: &'a Model, voters: Rows, labels: Labels) -> Result<Self> {
+        let rows = match (&args.train, &model.local) {
+            (Some(_), Some(_)) => bail!(
+                "this model has local metrics, which go with the rows they were learned on\nhint: leave --train out"
+            ),
+            (None, Some(maps)) => Searched::Local(maps, voters),
+            _ => Searched::Global(Knn::new(voters)?),
+        };
+        Ok(Self { rows, labels, k: args.k })
+    }
+
+    fn search(&self, z: &Rows) -> mahala::Result<Found> {
+        let neighbors = match &self.rows {
+            Searched::Global(knn) => knn.search(z, self.k)?,
+            Searched::Local(maps, voters) => maps.search(voters, z, self.k)?,
+        };
+        let classes = neighbors.vote(&self.labels);
+        Ok(Found { neighbors, classes })
+    }
+}
+
+/// How many rows were predicted, how many of them wrongly, and how many are among those that vote.
+#[derive(Default)]
+struct Score {
+    rows: usize,
+    wrong: usize,
+    learned: usize,
+}
+
+impl Score {
+    fn add(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.wrong += other.wrong;
+        self.learned += other.learned;
+    }
+
+    fn tell(&self) {
+        // A row at distance 0 is most likely the row itself.
+        if 2 * self.learned > self.rows {
+            let learned = table::count(self.learned as u64, "row");
+            say(&format!("note: {learned} also among those that vote: the error comes out too small"));
+        }
+        let percent = 100.0 * self.wrong as f64 / self.rows as f64;
+        say(&format!("{} of {} wrong ({percent:.2} %)", self.wrong, self.rows));
+    }
+}
+
+/// Lines of the output.
+struct Text(csv::Writer<Vec<u8>>);
+
+impl Default for Text {
+    fn default() -> Self {
+        Self(csv::Writer::from_writer(Vec::new()))
+    }
+}
+
+impl Text {
+    fn header(&mut self) -> Result<()> {
+        Ok(self.0.write_record(["row", "prediction", "votes"])?)
+    }
+
+    /// Adds predictions; counts the wrong ones where the truth is known.
+    fn rows<'a>(
+        &mut self,
+        voting: &Voting<'_>,
+        found: &Found,
+        numbers: &[u64],
+        truth: &dyn Fn(usize) -> Option<&'a str>,
+    ) -> Result<Score> {
+        let mut score = Score { rows: numbers.len(), ..Score::default() };
+        for (i, (&class, number)) in found.classes.iter().zip(numbers).enumerate() {
+            let votes = found.neighbors.votes(i, &voting.labels)[class as usize].to_string();
+            let name = &voting.labels.names()[class as usize];
+            self.0.write_record([&number.to_string(), name, &votes])?;
+            score.wrong += usize::from(truth(i).is_some_and(|truth| truth != name));
+            score.learned += usize::from(found.neighbors.distances(i)[0] == 0.0);
+        }
+        Ok(score)
+    }
+
+    /// The lines so far.
+    fn take(&mut self) -> Result<Vec<u8>> {
+        Ok(std::mem::take(self).0.into_inner().map_err(csv::IntoInnerError::into_error)?)
+    }
 }
 
 /// The transformed rows that vote, and their labels.

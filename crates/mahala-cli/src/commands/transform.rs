@@ -3,12 +3,15 @@
 use crate::args::{InputArgs, transformed};
 use crate::commands::{create_output, load_model};
 use crate::input::ColumnRef;
+use crate::input::stream::Parsed;
 use crate::npy_file::npy_header;
-use crate::table;
+use crate::output::AtomicFile;
+use crate::progress::Progress;
+use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
-use mahala::Rows;
-use std::io::Write;
+use mahala::{Model, Rows};
+use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
 
 /// Options of `mahala transform`.
@@ -16,7 +19,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   mahala transform wine.safetensors wines.csv -o z.csv
   mahala transform emb.safetensors vectors.npy -o adapted.npy
-  mahala transform wine.safetensors wines.csv --label class | head")]
+  mahala transform wine.safetensors wines.csv --label class | head
+  zcat big.csv.gz | mahala transform m.safetensors - --stream -o z.csv")]
 pub(crate) struct Transform {
     /// The model
     pub model: PathBuf,
@@ -28,6 +32,9 @@ pub(crate) struct Transform {
     /// Copy this column behind the coordinates
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// Read, transform and write a block at a time [default: above 256 MB of numbers]
+    #[arg(long)]
+    pub stream: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }
@@ -37,6 +44,9 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
     check_form(&args.output)?;
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
+    if args.stream || args.input.is_large(&args.data) {
+        return stream(args, &model, output);
+    }
     let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
     let z = transformed(&model, &mut table)?;
     if is_npy(&args.output) {
@@ -60,6 +70,45 @@ fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
+/// Transforms block by block; each is written as text or bytes by the thread that parsed it.
+fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()> {
+    let mut stream = args.input.stream_for(model, &args.data, args.label.as_ref())?;
+    let progress = Progress::spinner(&format!("transforming {}", stream.source));
+    let npy = is_npy(&args.output);
+    let columns = model.metric.rank();
+    // The header of an array tells how many rows follow, so these wait for it in a file of their own.
+    let mut spool = if npy { Some(tempfile::tempfile()?) } else { None };
+    if !npy {
+        output.write_all(&csv_bytes(Some(csv_header(columns, args.label.is_some())), None)?)?;
+    }
+    let of_block = |block: &Parsed| -> Result<Vec<u8>> {
+        let z = model.transform(&block.to_rows()?)?;
+        if npy {
+            return Ok(z.values().iter().flat_map(|value| value.to_le_bytes()).collect());
+        }
+        let label = |i: usize| args.label.as_ref().map(|_| block.label(i));
+        csv_bytes(None, Some((&z, &label)))
+    };
+    let mut rows = 0;
+    stream.each(of_block, |block, bytes| -> Result<()> {
+        rows += block.len();
+        match &mut spool {
+            Some(spool) => spool.write_all(&bytes?)?,
+            None => output.write_all(&bytes?)?,
+        }
+        Ok(())
+    })?;
+    if let Some(mut spool) = spool {
+        output.write_all(&npy_header(&[rows, columns]))?;
+        spool.rewind()?;
+        std::io::copy(&mut spool, &mut output)?;
+    }
+    progress.finish();
+    output.commit()?;
+    stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    Ok(())
+}
+
 fn write_npy(output: &mut impl Write, z: &Rows) -> Result<()> {
     output.write_all(&npy_header(&[z.len(), z.columns()]))?;
     for value in z.values() {
@@ -69,15 +118,32 @@ fn write_npy(output: &mut impl Write, z: &Rows) -> Result<()> {
 }
 
 fn write_csv(output: &mut impl Write, z: &Rows, labels: Option<&[String]>) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(output);
-    let mut record: Vec<String> = (1..=z.columns()).map(|j| format!("z{j}")).collect();
-    record.extend(labels.map(|_| "label".to_owned()));
-    writer.write_record(&record)?;
-    for i in 0..z.len() {
-        record.clear();
-        record.extend(z.row(i).iter().map(|&z| table::exact(z)));
-        record.extend(labels.map(|labels| labels[i].clone()));
-        writer.write_record(&record)?;
+    let label = |i: usize| labels.map(|labels| labels[i].as_str());
+    let header = csv_header(z.columns(), labels.is_some());
+    Ok(output.write_all(&csv_bytes(Some(header), Some((z, &label)))?)?)
+}
+
+fn csv_header(columns: usize, labelled: bool) -> Vec<String> {
+    let label = labelled.then(|| "label".to_owned());
+    (1..=columns).map(|j| format!("z{j}")).chain(label).collect()
+}
+
+/// Rows as text, with their labels behind them.
+type Labelled<'a> = (&'a Rows, &'a dyn Fn(usize) -> Option<&'a str>);
+
+fn csv_bytes(header: Option<Vec<String>>, rows: Option<Labelled<'_>>) -> Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    if let Some(header) = header {
+        writer.write_record(&header)?;
     }
-    Ok(writer.flush()?)
+    let mut record: Vec<String> = Vec::new();
+    if let Some((z, label)) = rows {
+        for i in 0..z.len() {
+            record.clear();
+            record.extend(z.row(i).iter().map(|&z| table::exact(z)));
+            record.extend(label(i).map(str::to_owned));
+            writer.write_record(&record)?;
+        }
+    }
+    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }

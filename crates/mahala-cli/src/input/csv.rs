@@ -5,9 +5,11 @@ use super::collect::Collector;
 use super::columns::{Columns, Plan, plan};
 use super::decimal::DecimalMarks;
 use super::error::{InputError, at_column, excerpt, shell};
+use super::record::RecordReader;
 use super::source::Source;
 use super::text::TextTable;
 use super::{ReadOptions, Records, Table};
+use std::io::BufRead;
 
 /// Reads a table of numbers.
 pub(super) fn read(
@@ -27,7 +29,8 @@ pub(super) fn read(
     let mut number = 0;
     while text.advance()? {
         number += 1;
-        read_row(&text, &plan, &mut marks, &mut rows, options)?;
+        let first = rows.is_empty();
+        read_row(&text.records, &plan, &mut marks, first, options, |cell| rows.push(cell))?;
         let label = plan.label.filter(|&j| !is_missing(text.records.cell(j)));
         let label = label.map(|j| text.records.text(j));
         rows.end_row(number, text.records.line(), label)?;
@@ -59,16 +62,18 @@ pub(super) fn read_records(
     Ok(Records { source, names: text.names, rows })
 }
 
-fn read_row(
-    text: &TextTable,
+/// Reads the features of a record; NaN where one is missing. `first` says that no row came before.
+pub(super) fn read_row<R: BufRead>(
+    records: &RecordReader<R>,
     plan: &Plan,
     marks: &mut DecimalMarks,
-    rows: &mut Collector,
+    first: bool,
     options: &ReadOptions,
+    mut push: impl FnMut(f64),
 ) -> Result<(), InputError> {
-    let line = text.records.line();
+    let line = records.line();
     for (slot, &column) in plan.features.iter().enumerate() {
-        let cell = text.records.cell(column);
+        let cell = records.cell(column);
         let value = match parse_cell(cell) {
             Cell::Number(value) => {
                 marks.plain(slot, line, cell);
@@ -80,15 +85,15 @@ fn read_row(
             }
             Cell::Missing => f64::NAN,
             bad => {
-                let place = at_column(&text.records.source, "line", line, &plan.names[slot]);
+                let place = at_column(&records.source, "line", line, &plan.names[slot]);
                 let error = refuse(bad, place, cell);
                 return Err(match bad {
-                    Cell::Text => error.hint(remedy(&plan.names[slot], rows.is_empty(), options)),
+                    Cell::Text => error.hint(remedy(&plan.names[slot], first, options)),
                     _ => error,
                 });
             }
         };
-        rows.push(value);
+        push(value);
     }
     Ok(())
 }
@@ -118,6 +123,6 @@ fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
     }
 }
 
-fn header_only(name: &str) -> InputError {
+pub(super) fn header_only(name: &str) -> InputError {
     InputError::new(name, "the file has a header but no rows").hint("if the first line is data: --header no")
 }

@@ -45,6 +45,20 @@ impl DecimalMarks {
         marks.sure = marks.sure || !may_be_thousands(cell);
     }
 
+    /// Whether a column's next number with a point would be news.
+    pub(super) fn lacks_point(&self, column: usize) -> bool {
+        self.columns[column].point.is_none()
+    }
+
+    /// Adds what was seen further down.
+    pub(super) fn merge(&mut self, later: Self) {
+        for (mine, theirs) in self.columns.iter_mut().zip(later.columns) {
+            mine.point = mine.point.take().or(theirs.point);
+            mine.comma = mine.comma.take().or(theirs.comma);
+            mine.sure = mine.sure || theirs.sure;
+        }
+    }
+
     /// Refuses columns that cannot be read in one way only; returns what the user should hear.
     pub(super) fn check(&self, source: &str, names: &[String]) -> Result<Vec<String>, InputError> {
         let sure = self.semicolons || self.columns.iter().any(|marks| marks.sure);

@@ -35,6 +35,11 @@ impl InputError {
         self
     }
 
+    /// Without the remedy, as one of several.
+    pub(super) fn in_one_line(&self) -> String {
+        format!("{}: {}", self.place, self.message)
+    }
+
     /// A file that cannot be opened, in words.
     pub(super) fn open(source: &str, error: &io::Error) -> Self {
         match error.kind() {

@@ -10,6 +10,7 @@ mod columns;
 mod csv;
 mod decimal;
 mod error;
+mod files;
 mod guard;
 mod libsvm;
 mod npy;
@@ -19,6 +20,7 @@ mod parquet_column;
 mod record;
 mod scalar;
 mod source;
+pub(crate) mod stream;
 mod text;
 
 #[cfg(test)]
@@ -30,6 +32,7 @@ use std::path::Path;
 pub(crate) use columns::ColumnRef;
 pub(crate) use error::InputError;
 use source::{Magic, Source};
+use stream::Stream;
 
 /// What to do about missing cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -91,6 +94,8 @@ pub(crate) struct ReadOptions {
     pub format: Option<Format>,
     /// Whether rows that are sparse and wide may stay sparse.
     pub sparse: bool,
+    /// How many bad rows are left out rather than refused; `None` stops at the first.
+    pub skip_bad_rows: Option<u64>,
 }
 
 /// A table of finite numbers.
@@ -125,21 +130,31 @@ pub(crate) struct Records {
     pub rows: Vec<(u64, Vec<String>)>,
 }
 
-/// Reads a table of numbers from a file, or from standard input if the path is `-`.
+/// Reads a table of numbers from a file, from those of a folder or a pattern, one below the other, or from standard
+/// input if the path is `-`.
 pub(crate) fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, InputError> {
+    let files = files::expand(path)?;
+    let mut table = if options.skip_bad_rows.is_some() || files.len() > 1 {
+        Stream::open(path, options)?.into_table()?
+    } else {
+        read_one(&files[0], options)?
+    };
+    if options.features.is_none() {
+        table.note_row_counters();
+    }
+    Ok(table)
+}
+
+fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, InputError> {
     let source = Source::open(path)?;
     let delimiter = options.delimiter;
-    let mut table = match find_format(path, &source, options)? {
+    match find_format(path, &source, options)? {
         Format::Csv => csv::read(source, delimiter, options),
         Format::Tsv => csv::read(source, delimiter.or(Some(b'\t')), options),
         Format::Npy => npy::read(source, options),
         Format::Libsvm => libsvm::read(source, options),
         Format::Parquet => parquet::read(source, options),
-    }?;
-    if options.features.is_none() {
-        table.note_row_counters();
     }
-    Ok(table)
 }
 
 /// Reads a small table of text from a CSV or TSV file, or from standard input.

@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
@@ -31,18 +32,9 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
 
 fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, InputError> {
     let file = SerializedFileReader::new(file).map_err(|error| damaged(name, &error))?;
-    let schema = file.metadata().file_metadata().schema_descr();
-    let fields = fields(schema);
-    let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-    let mut options = options.clone();
-    let skips_index = leave_out_index(&names, &mut options);
-    let plan = plan(name, &Columns::named(names), &options)?;
-    check_kinds(name, &fields, &plan)?;
+    let Layout { fields, plan, note } = layout(name, file.metadata(), options)?;
     let mut rows = Collector::new(name, "row", &plan, options.missing);
-    if skips_index {
-        let note = format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out");
-        rows.notes.push(note);
-    }
+    rows.notes.extend(note);
     let mut group = Group { source: name, fields: &fields, plan: &plan, first_row: 1 };
     for index in 0..file.num_row_groups() {
         let reader = file.get_row_group(index).map_err(|error| damaged(name, &error))?;
@@ -51,10 +43,34 @@ fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, Inp
     rows.finish()
 }
 
+/// The columns of a file, and the part each plays.
+pub(super) struct Layout {
+    pub(super) fields: Vec<Field>,
+    pub(super) plan: Plan,
+    /// What the user should hear.
+    pub(super) note: Option<String>,
+}
+
+/// Finds the columns that are wanted, and checks that they can be read as numbers.
+pub(super) fn layout(
+    name: &str,
+    metadata: &ParquetMetaData,
+    options: &ReadOptions,
+) -> Result<Layout, InputError> {
+    let fields = fields(metadata.file_metadata().schema_descr());
+    let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
+    let mut options = options.clone();
+    let skips_index = leave_out_index(&names, &mut options);
+    let plan = plan(name, &Columns::named(names), &options)?;
+    check_kinds(name, &fields, &plan)?;
+    let note = skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
+    Ok(Layout { fields, plan, note })
+}
+
 /// A top-level field of the schema: a column, unless it is nested.
-struct Field {
-    name: String,
-    column: Option<(usize, Kind)>,
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) column: Option<(usize, Kind)>,
 }
 
 fn fields(schema: &SchemaDescriptor) -> Vec<Field> {
@@ -187,7 +203,7 @@ impl Group<'_> {
             return Ok(());
         };
         let column = reader.get_column_reader(leaf);
-        let read = column.and_then(|column| read_values(column, kind, length, &mut take));
+        let read = column.and_then(|mut column| read_values(&mut column, kind, length, &mut take));
         read.map_err(|error| damaged(self.source, &error))
     }
 
@@ -203,7 +219,7 @@ impl Group<'_> {
     }
 }
 
-fn damaged(source: &str, error: &ParquetError) -> InputError {
+pub(super) fn damaged(source: &str, error: &ParquetError) -> InputError {
     InputError::new(source, format!("the Parquet data cannot be read: {error}"))
         .hint("the file is damaged or truncated; write or copy it again")
 }

@@ -2,7 +2,7 @@
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{DataType, DoubleType};
 use parquet::errors::Result;
 use parquet::schema::types::ColumnDescriptor;
 
@@ -90,34 +90,70 @@ impl Kind {
 
 /// Calls `take` with each of at most `length` values, in order; `None` for null.
 pub(super) fn read_values(
-    reader: ColumnReader,
+    reader: &mut ColumnReader,
     kind: Kind,
     length: usize,
     take: &mut dyn FnMut(Option<Scalar<'_>>),
 ) -> Result<()> {
     match reader {
-        ColumnReader::BoolColumnReader(mut r) => drain(&mut r, length, |v| take(v.map(|&v| Scalar::Bool(v)))),
-        ColumnReader::Int32ColumnReader(mut r) => drain(&mut r, length, |v| {
+        ColumnReader::BoolColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Bool(v)))),
+        ColumnReader::Int32ColumnReader(r) => drain(r, length, |v| {
             take(v.map(|&v| kind.integer(v.into(), v.cast_unsigned().into())));
         }),
-        ColumnReader::Int64ColumnReader(mut r) => drain(&mut r, length, |v| {
+        ColumnReader::Int64ColumnReader(r) => drain(r, length, |v| {
             take(v.map(|&v| kind.integer(v, v.cast_unsigned())));
         }),
-        ColumnReader::FloatColumnReader(mut r) => {
-            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Single(v))))
-        }
-        ColumnReader::DoubleColumnReader(mut r) => {
-            drain(&mut r, length, |v| take(v.map(|&v| Scalar::Double(v))))
-        }
-        ColumnReader::ByteArrayColumnReader(mut r) => drain(&mut r, length, |v| {
+        ColumnReader::FloatColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Single(v)))),
+        ColumnReader::DoubleColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Double(v)))),
+        ColumnReader::ByteArrayColumnReader(r) => drain(r, length, |v| {
             take(v.map(|v| kind.bytes(v.data())));
         }),
-        ColumnReader::FixedLenByteArrayColumnReader(mut r) => drain(&mut r, length, |v| {
+        ColumnReader::FixedLenByteArrayColumnReader(r) => drain(r, length, |v| {
             take(v.map(|v| kind.bytes(v.data())));
         }),
         // A column of 96-bit times is refused before it is read.
         ColumnReader::Int96ColumnReader(_) => Ok(()),
     }
+}
+
+/// Appends at most `length` values of a feature, in order; NaN for null.
+pub(super) fn read_numbers(
+    reader: &mut ColumnReader,
+    kind: Kind,
+    length: usize,
+    numbers: &mut Vec<f64>,
+) -> Result<()> {
+    if let ColumnReader::DoubleColumnReader(doubles) = reader {
+        return read_doubles(doubles, length, numbers);
+    }
+    let take = &mut |value: Option<Scalar<'_>>| {
+        numbers.push(value.and_then(|value| value.number()).unwrap_or(f64::NAN));
+    };
+    read_values(reader, kind, length, take)
+}
+
+/// Doubles go where they belong without a step between, unless some are null.
+fn read_doubles(
+    reader: &mut ColumnReaderImpl<DoubleType>,
+    length: usize,
+    numbers: &mut Vec<f64>,
+) -> Result<()> {
+    let (mut levels, end) = (Vec::new(), numbers.len() + length);
+    while numbers.len() < end {
+        levels.clear();
+        let start = numbers.len();
+        let (records, _, _) = reader.read_records(end - start, Some(&mut levels), None, numbers)?;
+        if records == 0 {
+            break;
+        }
+        if numbers.len() < start + records {
+            let present = numbers.split_off(start);
+            let mut present = present.into_iter();
+            let value = |&level: &i16| if level > 0 { present.next().unwrap_or(f64::NAN) } else { f64::NAN };
+            numbers.extend(levels.iter().map(value));
+        }
+    }
+    Ok(())
 }
 
 /// Reads in batches, so that what the file claims about its length is not believed beforehand.

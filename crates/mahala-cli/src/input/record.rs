@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::error::{InputError, at, excerpt};
 
 /// A record longer than this is taken for something other than a table.
-const LONGEST: usize = 1 << 28;
+pub(super) const LONGEST: usize = 1 << 28;
 
 /// Reads one record after the other into the same memory.
 pub(super) struct RecordReader<R> {
@@ -23,13 +23,18 @@ pub(super) struct RecordReader<R> {
 
 impl<R: BufRead> RecordReader<R> {
     pub(super) fn new(source: &str, reader: R, delimiter: u8) -> Self {
+        Self::from_line(source, reader, delimiter, 1)
+    }
+
+    /// A reader whose next line is not the first of the file.
+    pub(super) fn from_line(source: &str, reader: R, delimiter: u8, next_line: u64) -> Self {
         Self {
             source: source.to_owned(),
             reader,
             splitter: Splitter::new(delimiter),
             bytes: Vec::new(),
             line: 0,
-            next_line: 1,
+            next_line,
         }
     }
 
@@ -78,6 +83,11 @@ impl<R: BufRead> RecordReader<R> {
         self.line
     }
 
+    /// What has not been read, and the number of its first line.
+    pub(super) fn into_rest(self) -> (R, u64) {
+        (self.reader, self.next_line)
+    }
+
     /// The whole record, shortened, for a message.
     pub(super) fn excerpt(&self) -> String {
         let delimiter = [self.splitter.delimiter];
@@ -100,9 +110,9 @@ impl<R: BufRead> RecordReader<R> {
                 self.bytes.pop();
             }
         }
-        self.check_utf8(start)?;
+        let checked = self.check_utf8(start);
         self.next_line += 1;
-        Ok(read > 0)
+        checked.map(|()| read > 0)
     }
 
     fn check_utf8(&self, start: usize) -> Result<(), InputError> {

@@ -27,6 +27,36 @@ pub(super) struct TextTable {
     first_line: u64,
 }
 
+/// What every record of a table must look like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) width: usize,
+    pub(super) delimiter: u8,
+    /// The line the width was seen on.
+    first_line: u64,
+}
+
+impl Shape {
+    /// Refuses a record with another number of cells than the first.
+    pub(super) fn check<R: BufRead>(self, records: &RecordReader<R>) -> Result<(), InputError> {
+        if records.width() == self.width {
+            return Ok(());
+        }
+        let message = format!(
+            "{} where line {} has {}: {}",
+            count(records.width() as u64, "cell"),
+            self.first_line,
+            self.width,
+            records.excerpt()
+        );
+        let place = at(&records.source, "line", records.line());
+        Err(InputError::new(place, message).hint(format!(
+            "cells are taken to be separated by {}; --delimiter names another separator",
+            spoken(self.delimiter)
+        )))
+    }
+}
+
 type Sample = Vec<Vec<Vec<u8>>>;
 
 /// Enough bytes to see the first lines of most tables.
@@ -70,21 +100,13 @@ impl TextTable {
         if !self.records.advance()? {
             return Ok(false);
         }
-        if self.records.width() == self.width {
-            return Ok(true);
-        }
-        let message = format!(
-            "{} where line {} has {}: {}",
-            count(self.records.width() as u64, "cell"),
-            self.first_line,
-            self.width,
-            self.records.excerpt()
-        );
-        let place = at(&self.records.source, "line", self.records.line());
-        Err(InputError::new(place, message).hint(format!(
-            "cells are taken to be separated by {}; --delimiter names another separator",
-            spoken(self.delimiter)
-        )))
+        self.shape().check(&self.records)?;
+        Ok(true)
+    }
+
+    /// What every record must look like.
+    pub(super) fn shape(&self) -> Shape {
+        Shape { width: self.width, first_line: self.first_line, delimiter: self.delimiter }
     }
 
     fn read_header(&mut self, options: &ReadOptions) -> Result<(), InputError> {

@@ -62,7 +62,11 @@ fn directories_and_absent_files_are_refused_in_words() {
     };
     let inner = directory.path().join("folder");
     std::fs::create_dir(&inner).expect("a directory");
-    assert_eq!(message(&inner), "folder: this is a directory, not a file\nhint: name one of the files in it");
+    assert_eq!(
+        message(&inner),
+        "folder: the folder has no tables: it is empty\n\
+         hint: files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz after that"
+    );
     let absent = directory.path().join("absent.csv");
     assert_eq!(message(&absent), "absent.csv: there is no such file");
 }

@@ -1,0 +1,167 @@
+//! `mahala fit` without all rows at hand: in a stream, or from sums.
+
+use crate::args::{RankArg, dataset, explain};
+use crate::commands::fit::{Fit, PairsArg, keeps_rows};
+use crate::commands::fit_gmml::{Learned, write_and_report};
+use crate::commands::load_moments;
+use crate::input::Table;
+use crate::input::stream::Stream;
+use crate::methods::Method;
+use crate::output::AtomicFile;
+use crate::progress::Progress;
+use crate::{say, sums, table};
+use anyhow::{Result, bail};
+use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
+use std::path::Path;
+
+/// Whether the rows are read in a stream: if asked for, or if they are many and nothing else needs them.
+pub(super) fn streams(args: &Fit, data: &Path) -> Result<bool> {
+    let needs = needs_rows(args);
+    if args.stream {
+        if let Some(option) = needs {
+            bail!("{option} needs all rows at once\nhint: leave {option} or --stream out");
+        }
+        return Ok(true);
+    }
+    if needs.is_some() || args.label.is_none() || !args.input.is_large(data) {
+        return Ok(false);
+    }
+    if args.method.is_none() {
+        say(
+            "note: the rows are many, so they are read in one pass and t alone is chosen, on a sample; all at once: \
+             --method auto",
+        );
+    }
+    Ok(true)
+}
+
+/// The first option that needs all rows at hand.
+fn needs_rows(args: &Fit) -> Option<&'static str> {
+    let (learn, beyond) = (&args.learn, &args.beyond);
+    let options = [
+        ("--method", args.method.is_some_and(|method| method != Method::Gmml)),
+        ("--set", !args.steering.is_idle()),
+        ("--groups", args.groups.is_some()),
+        ("--pairs", args.pairs != PairsArg::All),
+        ("--second", args.second.is_some()),
+        ("--weights", beyond.weights.is_some()),
+        ("--calibrate", beyond.calibrate.is_some()),
+        ("--multilabel", beyond.multilabel.is_some()),
+        ("--local", beyond.local.is_some()),
+        ("--kernel", args.kernel.kernel.is_some()),
+        ("--principal", learn.principal.is_some()),
+        ("--rank", matches!(learn.rank, Some(RankArg::Chosen))),
+    ];
+    options.iter().find(|option| option.1).map(|option| option.0)
+}
+
+/// Learns from a stream.
+pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<()> {
+    let Some(label) = &args.label else {
+        bail!("a stream is learned from by its labels\nhint: --label COLUMN");
+    };
+    let mut stream = Stream::open(data, &args.input.options(Some(label)))?;
+    let gmml = args.learn.gmml(PairRule::All, stream.names.len())?;
+    let (summed, sample) = sums::all_pairs(&mut stream, &gmml)?;
+    stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    let (rows, whole) = (sample.seen(), sample.is_whole());
+    let sample = sample.into_data()?;
+    if gmml.t == TChoice::CrossValidated {
+        let (rows, sample) = (table::count(rows as u64, "row"), table::count(sample.len() as u64, "row"));
+        say(&format!(
+            "streamed {rows}; t chosen on {}",
+            if whole { "all".into() } else { format!("a sample of {sample}") }
+        ));
+    }
+    let names = stream.names.clone();
+    let learned = learn(args, &gmml, summed, Some((&sample, whole)), &names)?;
+    write_and_report(args, &learned, &described(stream.source, names, rows), output)
+}
+
+/// Learns from sums; rows, if there are some, are a sample.
+pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result<()> {
+    if let Some(option) = needs_rows(args) {
+        bail!("{option} needs all rows, and --moments has their sums alone\nhint: leave {option} out");
+    }
+    let moments = load_moments(path)?;
+    let gmml = args.learn.gmml(PairRule::All, moments.columns())?;
+    let sample = args.data.as_ref().map(|data| sample_of(args, data, &moments)).transpose()?;
+    if gmml.t == TChoice::CrossValidated && sample.is_none() {
+        bail!(
+            "t cannot be chosen on sums alone\nhint: --t 0.5, or a sample of the rows: mahala fit sample.csv --label y \
+             --moments {}",
+            path.display()
+        );
+    }
+    let names = moments.names().to_vec();
+    let summed = Summed::of(&moments, gmml.balance).map_err(|error| explain(error, &names))?;
+    let learned = learn(args, &gmml, summed, sample.as_ref().map(|sample| (sample, false)), &names)?;
+    let shown =
+        if names.is_empty() { (1..=moments.columns()).map(|j| format!("f{j}")).collect() } else { names };
+    let data = described(path.display().to_string(), shown, moments.rows() as usize);
+    write_and_report(args, &learned, &data, output)
+}
+
+/// The rows on which t is chosen, with the columns of the sums.
+fn sample_of(args: &Fit, data: &Path, moments: &mahala::Moments) -> Result<Dataset> {
+    let mut table = args.input.read(data, args.label.as_ref())?;
+    let (seen, wanted) = (&table.names, moments.names());
+    if seen.len() != moments.columns() || (!wanted.is_empty() && seen != wanted) {
+        bail!(
+            "{} has other feature columns than the sums: {} where they have {}\nhint: --ignore leaves columns out",
+            table.source,
+            seen.join(", "),
+            if wanted.is_empty() { format!("{} columns", moments.columns()) } else { wanted.join(", ") }
+        );
+    }
+    dataset(&mut table)
+}
+
+/// Solves; the sample, if there is one, also gives the threshold, and votes in predictions if it is all rows or so
+/// asked.
+fn learn(
+    args: &Fit,
+    gmml: &Gmml,
+    summed: Summed,
+    sample: Option<(&Dataset, bool)>,
+    names: &[String],
+) -> Result<Learned> {
+    let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
+    let watch = &mut |done, total| {
+        progress.at(done, total);
+        true
+    };
+    let fit = gmml
+        .fit_summed(summed, sample.map(|sample| sample.0), watch)
+        .map_err(|error| explain(error, names))?;
+    progress.finish();
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let mut model = fit.into_model(gmml, names.to_vec(), None, None)?;
+    if let Some((sample, whole)) = sample {
+        let z = model.transform(sample.rows())?;
+        // A sample of one class tells nothing apart.
+        model.threshold = threshold_in_coordinates(&z, sample.labels(), gmml.seed).ok();
+        if args.keep_rows == Some(true) && !whole {
+            let kept = table::count(z.len() as u64, "row");
+            say(&format!("note: a sample of {kept} is kept in the model, not all"));
+        }
+        if args.keep_rows == Some(true) || (whole && keeps_rows(args, z.len(), z.columns())) {
+            model.references = Some((z, sample.labels().clone()));
+        }
+    }
+    Ok(Learned { model, t, diagnostics })
+}
+
+/// A table of which only names and counts are left.
+fn described(source: String, names: Vec<String>, n: usize) -> Table {
+    Table {
+        source,
+        names,
+        rows: Vec::new(),
+        sparse: None,
+        n,
+        labels: Some(Vec::new()),
+        row_numbers: Vec::new(),
+        notes: Vec::new(),
+    }
+}

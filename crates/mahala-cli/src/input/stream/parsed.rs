@@ -1,0 +1,187 @@
+//! The rows of one block, and what was met on the way.
+
+use std::collections::HashMap;
+
+use mahala::{Labels, MatRef, Rows};
+
+use super::super::decimal::DecimalMarks;
+use super::super::error::InputError;
+use super::super::scalar::Scalar;
+
+/// The rows of one block: finite numbers.
+pub(crate) struct Parsed {
+    pub(super) cells: Cells,
+    pub(super) columns: usize,
+    pub(super) labels: Option<Coded>,
+    /// The place of each row among the records of the block.
+    pub(super) places_of_rows: Vec<u32>,
+    /// The records in the files before this block.
+    pub(super) before: u64,
+    /// All records of the block, bad ones too.
+    pub(super) records: u64,
+    pub(super) bad: u64,
+    /// What was wrong with the first bad rows.
+    pub(super) places: Vec<String>,
+    /// Rows dropped for a missing cell, and for a missing label.
+    pub(super) dropped: u64,
+    pub(super) unlabelled: u64,
+    /// Missing cells replaced by 0.
+    pub(super) zeroed: u64,
+    pub(super) marks: Option<DecimalMarks>,
+}
+
+/// The numbers, in the order in which their file has them.
+pub(super) enum Cells {
+    /// Row after row.
+    Rows(Vec<f64>),
+    /// Column after column.
+    Columns(Vec<f64>),
+}
+
+impl Parsed {
+    pub(super) fn new(columns: usize, labelled: bool) -> Self {
+        Self {
+            cells: Cells::Rows(Vec::new()),
+            columns,
+            labels: labelled.then(Coded::default),
+            places_of_rows: Vec::new(),
+            before: 0,
+            records: 0,
+            bad: 0,
+            places: Vec::new(),
+            dropped: 0,
+            unlabelled: 0,
+            zeroed: 0,
+            marks: None,
+        }
+    }
+
+    /// Counts a bad row; an error if none is allowed.
+    pub(super) fn skip(&mut self, error: InputError, most: Option<u64>) -> Result<(), InputError> {
+        if most.is_none() {
+            return Err(error);
+        }
+        self.bad += 1;
+        if self.places.len() < super::PLACES {
+            self.places.push(error.in_one_line());
+        }
+        Ok(())
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places_of_rows.len()
+    }
+
+    /// The rows as a matrix.
+    pub(crate) fn matrix(&self) -> MatRef<'_, f64> {
+        match &self.cells {
+            Cells::Rows(cells) => MatRef::from_row_major_slice(cells, self.len(), self.columns),
+            Cells::Columns(cells) => MatRef::from_column_major_slice(cells, self.len(), self.columns),
+        }
+    }
+
+    /// Appends one row to others.
+    pub(crate) fn append_row(&self, i: usize, to: &mut Vec<f64>) {
+        match &self.cells {
+            Cells::Rows(cells) => to.extend_from_slice(&cells[i * self.columns..][..self.columns]),
+            Cells::Columns(cells) => to.extend(cells.iter().skip(i).step_by(self.len())),
+        }
+    }
+
+    /// The cells row after row.
+    pub(crate) fn into_row_major(self) -> Vec<f64> {
+        match self.cells {
+            Cells::Rows(cells) => cells,
+            Cells::Columns(ref cells) => {
+                let n = self.places_of_rows.len();
+                let mut rows = vec![0.0; cells.len()];
+                // A few columns at a time, so that lines of the cache are filled before they leave it.
+                for (first, columns) in (0..).step_by(8).zip(cells.chunks(8 * n.max(1))) {
+                    for i in 0..n {
+                        for (j, column) in (first..).zip(columns.chunks_exact(n)) {
+                            rows[i * self.columns + j] = column[i];
+                        }
+                    }
+                }
+                rows
+            }
+        }
+    }
+
+    /// The rows, for the library.
+    pub(crate) fn to_rows(&self) -> mahala::Result<Rows> {
+        match &self.cells {
+            Cells::Rows(cells) => Rows::new(cells.clone(), self.columns),
+            Cells::Columns(_) => Rows::from_mat(self.matrix()),
+        }
+    }
+
+    /// The labels, for the library; none if the table was read without.
+    pub(crate) fn labels(&self) -> Option<mahala::Result<Labels>> {
+        let labels = self.labels.as_ref()?;
+        Some(Labels::from_parts(labels.names.clone(), labels.codes.clone()))
+    }
+
+    /// The label of a row; empty if there are none.
+    pub(crate) fn label(&self, i: usize) -> &str {
+        self.labels.as_ref().map_or("", |labels| &labels.names[labels.codes[i] as usize])
+    }
+
+    /// How many different labels there are.
+    pub(crate) fn class_count(&self) -> usize {
+        self.labels.as_ref().map_or(0, |labels| labels.names.len())
+    }
+
+    /// The position of each row among the records of all files, counted from 1.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.places_of_rows.iter().map(|&place| self.before + u64::from(place) + 1)
+    }
+}
+
+/// Labels as codes, in the order in which they come.
+#[derive(Default)]
+pub(super) struct Coded {
+    names: Vec<String>,
+    pub(super) codes: Vec<u32>,
+    by_name: HashMap<Vec<u8>, u32>,
+    by_integer: HashMap<i128, u32>,
+}
+
+impl Coded {
+    /// The code of a label as it is written.
+    pub(super) fn of_text(&mut self, text: &[u8]) -> u32 {
+        // Rows of a class often follow each other.
+        if let Some(&last) = self.codes.last()
+            && self.names[last as usize].as_bytes() == text
+        {
+            return last;
+        }
+        if let Some(&code) = self.by_name.get(text) {
+            return code;
+        }
+        let code = self.names.len() as u32;
+        self.names.push(String::from_utf8_lossy(text).into_owned());
+        self.by_name.insert(text.to_vec(), code);
+        code
+    }
+
+    /// The code of a typed label; `None` if it is missing.
+    pub(super) fn of_scalar(&mut self, value: Scalar<'_>) -> Option<u32> {
+        if let Scalar::Int(integer) = value
+            && let Some(&code) = self.by_integer.get(&integer)
+        {
+            return Some(code);
+        }
+        if let Scalar::Text(text) = value
+            && let Some(&code) = self.by_name.get(text)
+        {
+            return Some(code);
+        }
+        let code = self.of_text(value.label()?.as_bytes());
+        if let Scalar::Int(integer) = value {
+            self.by_integer.insert(integer, code);
+        }
+        Some(code)
+    }
+}

@@ -1,0 +1,150 @@
+//! Options for reading files, and the reading.
+
+use crate::input::stream::{Stream, estimated_bytes};
+use crate::input::{ColumnRef, Format, Header, Missing, ReadOptions, Table, read_table};
+use crate::progress::Progress;
+use crate::say;
+use anyhow::{Result, bail};
+use clap::Args;
+use mahala::Labels;
+use std::path::Path;
+
+/// Numbers of more than so many bytes are read in a stream.
+const LARGE: u64 = 256 << 20;
+
+/// How files are read.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct InputArgs {
+    /// Leave out this column (may be given several times)
+    #[arg(long, value_name = "COLUMN")]
+    pub ignore: Vec<ColumnRef>,
+    /// What to do about missing cells
+    #[arg(long, value_enum, default_value_t)]
+    pub missing: Missing,
+    /// Whether the first record names the columns
+    #[arg(long, value_enum, default_value_t)]
+    pub header: Header,
+    /// The character between cells [default: found from the first lines]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub delimiter: Option<u8>,
+    /// The format of the input [default: found from name and content]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Leave out up to so many rows that cannot be read, and say where the first are
+    #[arg(long, value_name = "N")]
+    pub skip_bad_rows: Option<u64>,
+}
+
+impl InputArgs {
+    /// The options for a file with (or without) a label column.
+    pub(crate) fn options(&self, label: Option<&ColumnRef>) -> ReadOptions {
+        ReadOptions {
+            label: label.cloned(),
+            ignore: self.ignore.clone(),
+            features: None,
+            header: self.header,
+            delimiter: self.delimiter,
+            missing: self.missing,
+            format: self.format,
+            sparse: false,
+            skip_bad_rows: self.skip_bad_rows,
+        }
+    }
+
+    /// Opens a stream of the rows that a model wants.
+    pub(crate) fn stream_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        label: Option<&ColumnRef>,
+    ) -> Result<Stream> {
+        let features = Some(model.feature_names.clone()).filter(|names| !names.is_empty());
+        let stream = Stream::open(path, &ReadOptions { features, ..self.options(label) })?;
+        if stream.names.len() != model.columns() {
+            let (seen, wanted) = (stream.names.len(), model.columns());
+            bail!("{} has {seen} feature columns; the model wants {wanted}", stream.source);
+        }
+        Ok(stream)
+    }
+
+    /// Whether the rows of a file are better not all held in memory, as far as that is known before reading them.
+    pub(crate) fn is_large(&self, path: &Path) -> bool {
+        // Means of columns are known only when all rows have been read.
+        self.missing != Missing::Mean
+            && estimated_bytes(path, &self.options(None)).is_some_and(|bytes| bytes > LARGE)
+    }
+
+    /// Reads a table and passes its notes on.
+    pub(crate) fn read(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &self.options(label))
+    }
+
+    /// Reads rows and, from a column that is no feature, the family of each.
+    pub(crate) fn read_grouped(
+        &self,
+        path: &Path,
+        label: Option<&ColumnRef>,
+        groups: Option<&ColumnRef>,
+    ) -> Result<(Table, Option<Labels>)> {
+        let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
+        if path.as_os_str() == "-" {
+            bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
+        }
+        let mut options = self.options(label);
+        options.ignore.push(groups.clone());
+        let table = read(path, &options)?;
+        let mut options = self.options(Some(groups));
+        options.ignore.extend(label.cloned());
+        let families = read(path, &options)?;
+        if families.row_numbers != table.row_numbers {
+            bail!(
+                "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
+                table.source
+            );
+        }
+        Ok((table, families.labels.map(Labels::new)))
+    }
+
+    /// Reads a table whose rows may stay sparse.
+    pub(crate) fn read_sparse(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &ReadOptions { sparse: true, ..self.options(label) })
+    }
+
+    /// Reads the columns a model wants; rows may stay sparse.
+    pub(crate) fn read_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        label: Option<&ColumnRef>,
+    ) -> Result<Table> {
+        let mut options = ReadOptions { sparse: model.kernel.is_none(), ..self.options(label) };
+        if model.feature_names.is_empty() {
+            let table = read(path, &options)?;
+            if table.names.len() != model.columns() {
+                let (seen, wanted) = (table.names.len(), model.columns());
+                bail!("{} has {seen} feature columns; the model wants {wanted}", table.source);
+            }
+            return Ok(table);
+        }
+        options.features = Some(model.feature_names.clone());
+        read(path, &options)
+    }
+}
+
+fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
+    let progress = Progress::spinner(&format!("reading {source}"));
+    let table = read_table(path, options)?;
+    progress.finish();
+    table.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    Ok(table)
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "\\t" | "tab" => Ok(b'\t'),
+        _ if text.len() == 1 => Ok(text.as_bytes()[0]),
+        _ => Err("the delimiter must be one ASCII character, or 'tab'".into()),
+    }
+}

@@ -1,0 +1,215 @@
+//! All pairs of rows of very many classes: two passes over the rows, and two matrices.
+//!
+//! [`Moments`](crate::Moments) keep a matrix for each class, which is too much for 10⁵ of them. With the size and
+//! mean of each class known from a first pass, a second one adds each row where it belongs.
+//!
+//! # Formula
+//! ```text
+//! S = Σ_i n_{c(i)} (x_i − m_{c(i)})(x_i − m_{c(i)})ᵀ
+//! D = Σ_i (n − n_{c(i)}) (x_i − m_{c(i)})(x_i − m_{c(i)})ᵀ + n Σ_c n_c (m_c − m)(m_c − m)ᵀ
+//! ```
+//! with `c(i)` the class of row i, `n_c` and `m_c` the size and mean of class c, and `n`, `m` those of all rows.
+
+use crate::all_pairs::{add_lower, check, pairs_between};
+use crate::dataset::Labels;
+use crate::error::{Error, Result};
+use crate::gram::{BLOCK, Block};
+use crate::moments::first_not_finite;
+use crate::standardize::ColumnStatistics;
+use crate::summed::Summed;
+use crate::units::{Units, column_peaks};
+use faer::{Mat, MatRef};
+use std::collections::HashMap;
+
+/// The first pass: the size and mean of each class.
+///
+/// ```
+/// use mahala::{ClassMeans, Labels, Mat};
+/// let rows = Mat::from_fn(4, 1, |i, _| [0.0, 1.0, 5.0, 6.0][i]);
+/// let labels = Labels::new(["a", "a", "b", "b"]);
+/// let mut means = ClassMeans::new(1)?;
+/// means.update(rows.as_ref(), &labels)?;
+/// let sums = means.pair_sums(rows.as_ref(), &labels)?; // the second pass
+/// assert_eq!(means.finish(sums)?.scatter().s()[(0, 0)], 2.0);
+/// # Ok::<(), mahala::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ClassMeans {
+    columns: usize,
+    units: Units,
+    places: HashMap<String, usize>,
+    names: Vec<String>,
+    sizes: Vec<u64>,
+    /// Class after class.
+    means: Vec<f64>,
+}
+
+/// The second pass over some of the rows: what they add to `S` and `D`.
+#[derive(Debug, Clone)]
+pub struct PairSums {
+    s: Mat<f64>,
+    d: Mat<f64>,
+    rows: u64,
+}
+
+impl PairSums {
+    /// Adds what other rows add.
+    pub fn merge(&mut self, other: &Self) {
+        add_lower(&mut self.s, 1.0, &other.s);
+        add_lower(&mut self.d, 1.0, &other.d);
+        self.rows += other.rows;
+    }
+}
+
+impl ClassMeans {
+    /// No rows yet.
+    ///
+    /// # Errors
+    /// No column.
+    pub fn new(columns: usize) -> Result<Self> {
+        if columns == 0 {
+            return Err(Error::Empty { what: "the list of columns" });
+        }
+        let (places, units) = (HashMap::new(), Units::new(columns));
+        Ok(Self { columns, units, places, names: Vec::new(), sizes: Vec::new(), means: Vec::new() })
+    }
+
+    /// Adds rows, each with its label.
+    ///
+    /// # Errors
+    /// Lengths that do not agree, cells that are not finite, or a column with numbers beyond 2^±200.
+    pub fn update<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, labels: &Labels) -> Result<()> {
+        self.check(rows, labels)?;
+        let peaks = column_peaks(rows);
+        if peaks.iter().any(|peak| !peak.is_finite()) {
+            return Err(first_not_finite(rows));
+        }
+        let units = self.units.widened(&peaks);
+        if let Some(j) = units.exponents().iter().position(|&unit| unit != 0) {
+            let reason = format!(
+                "with so many classes numbers must be between 2^-200 and 2^200 in size; column {} reaches {:e}",
+                j + 1,
+                units.peaks()[j]
+            );
+            return Err(Error::Moments { reason });
+        }
+        self.units = units;
+        let places = self.places_of(labels);
+        for (i, &code) in labels.codes().iter().enumerate() {
+            let place = places[code as usize];
+            self.sizes[place] += 1;
+            let share = 1.0 / self.sizes[place] as f64;
+            let mean = &mut self.means[place * self.columns..][..self.columns];
+            let row = rows.row(i);
+            mean.iter_mut().enumerate().for_each(|(j, m)| *m += share * (row[j].into() - *m));
+        }
+        Ok(())
+    }
+
+    /// What the rows add to `S` and `D`, once all have been seen by [`ClassMeans::update`].
+    ///
+    /// # Errors
+    /// Lengths that do not agree, cells that are not finite, or a class that was not seen.
+    pub fn pair_sums<T: Copy + Into<f64>>(&self, rows: MatRef<'_, T>, labels: &Labels) -> Result<PairSums> {
+        self.check(rows, labels)?;
+        let d = self.columns;
+        let mut sums = PairSums { s: Mat::zeros(d, d), d: Mat::zeros(d, d), rows: rows.nrows() as u64 };
+        let (mut of_s, mut of_d) = (Block::new(d, rows.nrows()), Block::new(d, rows.nrows()));
+        let n = self.rows() as f64;
+        let mut places = Vec::with_capacity(labels.names().len());
+        for name in labels.names() {
+            places.push(self.places.get(name).copied());
+        }
+        let mut centred = vec![0.0; d];
+        for first in (0..rows.nrows()).step_by(BLOCK) {
+            for i in first..(first + BLOCK).min(rows.nrows()) {
+                let code = labels.codes()[i] as usize;
+                let place = places[code].ok_or_else(|| strange(&labels.names()[code]))?;
+                let (size, mean) = (self.sizes[place] as f64, &self.means[place * d..][..d]);
+                let row = rows.row(i);
+                centred.iter_mut().enumerate().for_each(|(j, x)| *x = row[j].into() - mean[j]);
+                let (within, across) = (size.sqrt(), (n - size).sqrt());
+                of_s.push(centred.iter().map(|x| within * x));
+                of_d.push(centred.iter().map(|x| across * x));
+            }
+            of_s.empty_into(sums.s.as_mut());
+            of_d.empty_into(sums.d.as_mut());
+        }
+        if (0..d).any(|j| !sums.s[(j, j)].is_finite()) {
+            return Err(first_not_finite(rows));
+        }
+        Ok(sums)
+    }
+
+    /// All pairs, from what all rows add.
+    ///
+    /// # Errors
+    /// One class only, no class with two rows, or another number of rows than in the first pass.
+    pub fn finish(&self, sums: PairSums) -> Result<Summed> {
+        if sums.rows != self.rows() {
+            let reason = format!("the second pass saw {} rows, the first {}", sums.rows, self.rows());
+            return Err(Error::Moments { reason });
+        }
+        check(self.names.iter().map(String::as_str).zip(self.sizes.iter().copied()))?;
+        let (n, d) = (self.rows() as f64, self.columns);
+        let classes = self.sizes.iter().zip(self.means.chunks_exact(d));
+        let classes: Vec<(u64, f64, &[f64])> = classes.map(|(&rows, m)| (rows, rows as f64, m)).collect();
+        // n Σ_c M_c is the sum of both matrices.
+        let within: Vec<f64> = (0..d).map(|j| (sums.s[(j, j)] + sums.d[(j, j)]) / n).collect();
+        let (scatter, mean) = pairs_between(sums.s, sums.d, n, &classes, self.units.exponents())?;
+        let deviation = (0..d).map(|j| {
+            let between: f64 = classes.iter().map(|(_, w, m)| w * (m[j] - mean[j]).powi(2)).sum();
+            ((within[j] + between) / n).sqrt()
+        });
+        let statistics =
+            ColumnStatistics::from_parts(self.rows() as usize, mean.clone(), deviation.collect());
+        Ok(Summed { scatter, classes: classes.len(), weight: n, statistics })
+    }
+
+    /// How many rows were seen.
+    pub fn rows(&self) -> u64 {
+        self.sizes.iter().sum()
+    }
+
+    /// How many classes were seen.
+    pub fn class_count(&self) -> usize {
+        self.sizes.len()
+    }
+
+    fn check<T>(&self, rows: MatRef<'_, T>, labels: &Labels) -> Result<()> {
+        let (n, columns) = rows.shape();
+        if columns != self.columns {
+            let (seen, expected) = (columns, self.columns);
+            return Err(Error::Length { what: "columns of the rows", seen, expected });
+        }
+        if labels.len() != n {
+            return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
+        }
+        Ok(())
+    }
+
+    /// Where each class that has a row is kept; new ones come last.
+    fn places_of(&mut self, labels: &Labels) -> Vec<usize> {
+        let sizes = labels.class_sizes();
+        let mut places = Vec::with_capacity(sizes.len());
+        for (name, size) in labels.names().iter().zip(sizes) {
+            let place = self.places.get(name).copied().unwrap_or_else(|| {
+                if size == 0 {
+                    return 0;
+                }
+                self.places.insert(name.clone(), self.names.len());
+                self.names.push(name.clone());
+                self.sizes.push(0);
+                self.means.resize(self.means.len() + self.columns, 0.0);
+                self.names.len() - 1
+            });
+            places.push(place);
+        }
+        places
+    }
+}
+
+fn strange(name: &str) -> Error {
+    let reason = format!("class '{name}' comes in the second pass and did not in the first");
+    Error::Moments { reason }
+}
