@@ -28,7 +28,7 @@ from ._metric import MetricMixin
 from ._moments import Moments
 
 #: Columns from which a table with fewer rows is called wide.
-WIDE = 500
+WIDE = 100
 
 
 class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):

@@ -269,7 +269,7 @@ fn numbers_outside_their_range_are_refused() {
     place.misuse(&fit("--t most"), "t must be 'auto' or a number between 0 and 1");
     place.misuse(&fit("--threads 0"), "0 is not in 1..=1024");
     place.misuse(&fit("--threads 100000"), "100000 is not in 1..=1024");
-    place.misuse(&fit("--rank 0"), "0 is not in 1..");
+    place.misuse(&fit("--rank 0"), "a whole number above 0, or a share such as 0.95");
     place.misuse(&fit("-k 0"), "0 is not in 1..");
     place.misuse(&fit("--cv-folds 1"), "1 is not in 2..");
     place.misuse(&fit("--selection-rows 3"), "3 is not in 4..");

@@ -86,7 +86,7 @@ fn a_fixed_split_agrees_with_fit_and_predict() {
     };
     place.write("train.csv", part(|i| i % 50 < 30));
     place.write("test.csv", part(|i| i % 50 >= 30));
-    place.ok("fit train.csv --label label -o train.st");
+    place.ok("fit train.csv --label label --method gmml -o train.st");
     let stderr = place.ok("predict train.st test.csv --label label").stderr;
     let json = place.json(
         "evaluate iris.csv --label label --methods gmml --json --train-rows 1-30,51-80,101-130 \
@@ -188,7 +188,7 @@ fn tune_and_fit_choose_the_same_t() {
     for options in ["--seed 3", "--standardize", "--pairs sampled --seed 1", "--lambda 0.5 -k 3 --cv-folds 4"]
     {
         let tune = place.json(&format!("tune iris.csv --label label --steps 1 --json {options}"));
-        let fit = place.json(&format!("fit iris.csv --label label -o m.st --json {options}"));
+        let fit = place.json(&format!("fit iris.csv --label label --method gmml -o m.st --json {options}"));
         assert_eq!(tune["t"], fit["t"], "{options}");
     }
 }

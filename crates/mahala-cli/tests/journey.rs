@@ -7,10 +7,10 @@ use common::{Place, cells, npy_numbers, numbers, without_conditions};
 #[test]
 fn a_fit_says_what_it_learned() {
     let place = Place::new();
-    let ran = place.ok("fit wine.csv --label label -o wine.st");
+    let ran = place.ok("fit wine.csv --label label --method gmml -o wine.st");
     assert_eq!(ran.stdout, "");
     insta::assert_snapshot!("fit_wine", without_conditions(&ran.stderr));
-    let ran = place.json("fit wine.csv --label label -o again.st --json");
+    let ran = place.json("fit wine.csv --label label --method gmml -o again.st --json");
     assert_eq!((&ran["n"], &ran["d"], &ran["rank"]), (&178.into(), &13.into(), &13.into()));
     assert!(ran["t"].is_f64() && ran["threshold"].is_f64() && ran["diagnostics"]["condition_s"].is_f64());
     assert!(place.read("wine.st") == place.read("again.st"), "the same fit, other bytes");
@@ -19,7 +19,7 @@ fn a_fit_says_what_it_learned() {
 #[test]
 fn a_model_on_stdout_is_the_model_in_a_file() {
     let place = Place::with_wine_model();
-    let ran = place.ok("fit wine.csv --label label -o -");
+    let ran = place.ok("fit wine.csv --label label --method gmml -o -");
     assert!(ran.bytes == place.read("wine.st"));
     assert!(!ran.stderr.contains("wrote"), "{}", ran.stderr);
 }
@@ -28,7 +28,7 @@ fn a_model_on_stdout_is_the_model_in_a_file() {
 fn inspect_shows_the_model_to_people_and_to_machines() {
     let place = Place::with_wine_model();
     insta::assert_snapshot!("inspect_wine", without_conditions(&place.ok("inspect wine.st").stdout));
-    place.ok("fit iris.csv --label label --lambda 0.1 --standardize --keep-rows no --rank 2 -o iris.st");
+    place.ok("fit iris.csv --label label --method gmml --lambda 0.1 --standardize --keep-rows no --rank 2 -o iris.st");
     insta::assert_snapshot!("inspect_iris", without_conditions(&place.ok("inspect iris.st").stdout));
     let json = place.json("inspect iris.st --json");
     assert_eq!((&json["d"], &json["rank"], &json["standardized"]), (&4.into(), &2.into(), &true.into()));
@@ -78,7 +78,7 @@ fn predictions_come_from_kept_rows_or_from_a_file() {
     let kept = place.ok("predict wine.st wine.csv --label label");
     let table = cells(&kept.stdout);
     assert_eq!((table[0].join(","), table.len()), ("row,prediction,votes".to_owned(), 179));
-    place.ok("fit wine.csv --label label --keep-rows no -o bare.st");
+    place.ok("fit wine.csv --label label --method gmml --keep-rows no -o bare.st");
     let train = "--train wine.csv --train-label label";
     let given = place.ok(&format!("predict bare.st wine.csv {train} --label -1 -o p.csv"));
     assert_eq!((place.text("p.csv"), &given.stderr), (kept.stdout.clone(), &kept.stderr));
@@ -139,7 +139,7 @@ fn neighbours_among_other_rows_may_be_the_row_itself() {
 #[test]
 fn an_exported_matrix_is_the_square_of_the_exported_components() {
     let place = Place::with_wine_model();
-    place.ok("fit wine.csv --label label --standardize --rank 5 -o ranked.st");
+    place.ok("fit wine.csv --label label --method gmml --standardize --rank 5 -o ranked.st");
     for (model, rank) in [("wine", 13), ("ranked", 5)] {
         for (what, name) in [("components", "l"), ("matrix", "a")] {
             for form in ["csv", "npy"] {

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 /// let mut means = ClassMeans::new(1)?;
 /// means.update(rows.as_ref(), &labels)?;
 /// let sums = means.pair_sums(rows.as_ref(), &labels)?; // the second pass
-/// assert_eq!(means.finish(sums)?.scatter().s()[(0, 0)], 2.0);
+/// assert!((means.finish(sums)?.scatter().s()[(0, 0)] - 2.0).abs() < 1e-12);
 /// # Ok::<(), mahala::Error>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -198,7 +198,7 @@ impl Fit {
 }
 
 /// Columns from which a table with fewer rows is called wide.
-const WIDE: usize = 500;
+const WIDE: usize = 100;
 
 /// Said where `predict` will need the training rows again.
 pub(super) fn rows_not_kept(data: &Table, model: &Model) -> Option<String> {

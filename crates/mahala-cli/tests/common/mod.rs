@@ -32,7 +32,7 @@ impl Place {
     /// With the model `wine.st` of the wines.
     pub(crate) fn with_wine_model() -> Self {
         let place = Self::new();
-        place.ok("fit wine.csv --label label -o wine.st");
+        place.ok("fit wine.csv --label label --method gmml -o wine.st");
         place
     }
 
