@@ -10,7 +10,7 @@
 >>> float(round(cross_val_score(knn, X, y).mean(), 2))
 0.69
 >>> float(round(cross_val_score(make_pipeline(GMML(), knn), X, y).mean(), 2))
-0.98
+0.97
 """
 
 from ._gmml import GMML

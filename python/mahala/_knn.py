@@ -46,7 +46,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> knn = MahalanobisKNN(metric=GMML()).fit(X[::2], y[::2])
-    >>> bool(knn.score(X[1::2], y[1::2]) > 0.95)
+    >>> bool(knn.score(X[1::2], y[1::2]) > 0.9)
     True
     """
 

@@ -90,7 +90,7 @@ def test_other_features_than_in_fit():
         ({"pairs": "some"}, "pairs is 'some'; it must be 'all' or 'sampled'"),
         ({"n_components": 3}, "n_components is 3; it must be at most the number of features, 2"),
         ({"n_components": 0}, "n_components is 0; it must be a whole number, at least 1"),
-        ({"n_components": 0.5}, "n_components is 0.5"),
+        ({"n_components": 1.5}, "n_components is 1.5; as a share it must be above 0 and below 1"),
         ({"k": 0}, "k is 0"),
         ({"cv": 1}, "cv is 1"),
         ({"selection_rows": 1}, "selection_rows is 1"),

@@ -117,7 +117,7 @@ def test_pairs_are_learned_as_the_command_learns_them(command, iris, pairs, tmp_
 
 def test_models_come_back_as_they_were(wine, iris, pairs, tmp_path):
     path = tmp_path / "m.safetensors"
-    for gmml in (GMML().fit(*wine), GMML(standardize=True, n_components=2).fit(*wine)):
+    for gmml in (GMML().fit(*wine), GMML(t="cv", standardize=True, n_components=2).fit(*wine)):
         save(gmml, path)
         again = load(path)
         assert again.get_params() | {"random_state": None} == gmml.get_params()

@@ -69,7 +69,7 @@ def test_the_metric_is_independent_of_the_estimator(iris):
 
 
 def test_t_is_chosen_among_the_values_tried(iris):
-    gmml = GMML().fit(*iris)
+    gmml = GMML(t="cv").fit(*iris)
     assert gmml.t_path_.shape == (19, 2) or gmml.t_path_.shape == (20, 2)
     assert gmml.t_ in gmml.t_path_[:, 0]
     chosen = gmml.t_path_[gmml.t_path_[:, 0] == gmml.t_, 1]
@@ -128,8 +128,8 @@ def test_a_weight_of_two_is_the_row_twice(iris):
 
 def test_weights_of_one_and_fraction_and_automatic_t(iris):
     X, y = iris
-    plain = GMML().fit(X, y)
-    ones = GMML().fit(X, y, sample_weight=np.ones(len(y)))
+    plain = GMML(t="cv").fit(X, y)
+    ones = GMML(t="cv").fit(X, y, sample_weight=np.ones(len(y)))
     assert ones.t_ == plain.t_ and (ones.t_path_ == plain.t_path_).all()
     halves = GMML(t=plain.t_).fit(X, y, sample_weight=np.full(len(y), 0.5))
     for other in (ones, halves):
