@@ -6,7 +6,7 @@
 //! the best few of each kind are blended.
 
 use crate::all_pairs::check_labels;
-use crate::auto_folds::{Fold, WRONG_AT_K, divide, quarters};
+use crate::auto_folds::{Fold, WRONG_AT_K, difference, divide, quarters};
 use crate::blend::blend;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
@@ -478,14 +478,6 @@ const LEAST_WORK: f64 = 2e8;
 const FOR_TRIALS: f64 = 0.8;
 /// Multiplications of one solution, over d³.
 const SOLUTION: f64 = 9.0;
-
-/// How much more of the same rows is wrong in one than in the other, and the standard error of that.
-fn difference(one: &[u8], other: &[u8]) -> (f64, f64) {
-    let n = one.len().max(1) as f64;
-    let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
-    let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    (sum / n, (squares - sum * sum / n).max(0.0).sqrt() / n)
-}
 
 /// The values on both sides of a shrinkage, half-way to the next one tried.
 fn between(shrinkage: f64) -> &'static [f64] {

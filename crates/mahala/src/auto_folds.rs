@@ -81,3 +81,11 @@ pub(crate) fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
     }
     wrong
 }
+
+/// How much more of the same rows is wrong in one than in the other, and the standard error of that.
+pub(crate) fn difference(one: &[u8], other: &[u8]) -> (f64, f64) {
+    let n = one.len().max(1) as f64;
+    let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
+    let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (sum / n, (squares - sum * sum / n).max(0.0).sqrt() / n)
+}
