@@ -107,15 +107,16 @@ fn nca_reaches_at_least_what_scikit_learn_does_from_the_same_start() {
             };
             let rank = Some(number(&case["rank"]) as usize);
             let (data, expected) = (bundled(&format!("{name}.csv")), number(&case["objective"]));
-            // The sum has many local maxima, and on raw Wine rounding decides which one is reached: rows that
-            // differ by 1e-12 of their length take scikit-learn to anything from 147 to 162, and this to
-            // anything from 146 to 160. So a few such runs may be made.
             let reached = |k: u32| {
                 let data = rescaled(&data, &vec![1.0 + 1e-12 * f64::from(k); data.columns()]);
                 let learned = learn(&Nca { rank, start, ..Nca::default() }, &data).unwrap();
                 learned.report.objective.unwrap()
             };
-            assert!((0..8).any(|k| reached(k) >= 0.99 * expected), "{name} {case}: {}", reached(0));
+            // The sum has many local maxima, and in this one case rounding decides which is reached: rows that
+            // differ by 1e-12 of their length take scikit-learn to anything from 147 to 162, and this to
+            // anything from 146 to 160 (154 as the rows are, where it has 156). So a few such runs may be made.
+            let runs = if (name, start, rank) == ("wine", Start::Identity, Some(2)) { 8 } else { 1 };
+            assert!((0..runs).any(|k| reached(k) >= 0.99 * expected), "{name} {case}: {}", reached(0));
         }
     }
 }
