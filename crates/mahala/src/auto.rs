@@ -110,7 +110,7 @@ impl Auto {
         let groups =
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
         // What no fold could learn from is told of all rows.
-        Ground::of(data, None)?;
+        let ground = Ground::of(data, families)?;
         let folds = divide(&part, groups.as_ref(), self.seed)?;
         let mut search = Search::new(self, &folds, &part, watch)?;
         search.run()?;
@@ -136,7 +136,7 @@ impl Auto {
                 100.0 * best.error
             ),
         };
-        let metric = blend(&members, data, families, self.k)?;
+        let metric = blend(&members, &ground, self.k)?;
         let (folds, cost) = (search.folds.len(), search.spent / search.plain);
         Ok(AutoFit {
             metric,
@@ -356,11 +356,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
             .map(|fold| {
                 self.step(recipe, values.len())?;
-                let frame = self.folds[fold].0.frame(recipe)?;
-                let (path, _) = match recipe.t {
-                    Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
-                    None => (Path::Weights(vec![0.0; self.columns]), 0.0),
-                };
+                let (frame, path, _) = self.folds[fold].0.follow(recipe)?;
                 self.votes(fold, &frame, &path, values)
             })
             .collect();

@@ -11,13 +11,13 @@
 
 use crate::auto::{Kind, Search};
 use crate::auto_folds::{WRONG_AT_K, quarters};
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::knn::Knn;
 use crate::linalg::{eigen, weighted_gram};
 use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::recipe::{Path, Recipe, finite};
+use crate::recipe::{Ground, Recipe, finite};
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 
@@ -68,11 +68,7 @@ impl Search<'_, '_> {
             for (recipe, weight) in members {
                 self.step(recipe, 1)?;
                 let (ground, fold) = &self.folds[at];
-                let frame = ground.frame(recipe)?;
-                let (path, t) = match recipe.t {
-                    Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
-                    None => (Path::Weights(vec![0.0; self.columns]), 0.0),
-                };
+                let (frame, path, t) = ground.follow(recipe)?;
                 let seen = |part: &Dataset| -> Result<Rows> {
                     path.rows_at(&path.coordinates(&frame.place(part.rows())?), t)
                 };
@@ -96,21 +92,16 @@ impl Search<'_, '_> {
 ///
 /// # Errors
 /// As [`Recipe::fit`].
-pub(crate) fn blend(
-    members: &[(Recipe, f64)],
-    data: &Dataset,
-    families: Option<&Labels>,
-    k: usize,
-) -> Result<Metric> {
+pub(crate) fn blend(members: &[(Recipe, f64)], ground: &Ground<'_>, k: usize) -> Result<Metric> {
     if let [(only, _)] = members {
-        return only.fit_in_families(data, families);
+        return only.fit_on(ground);
     }
     // In units of the standard deviations no column outweighs the others, however they are measured.
-    let statistics = ColumnStatistics::of(data.rows());
+    let (data, statistics) = (ground.data, ground.statistics.clone());
     let d = data.columns();
     let mut a = Mat::<f64>::zeros(d, d);
     for (recipe, weight) in members {
-        let metric = recipe.fit_in_families(data, families)?;
+        let metric = recipe.fit_on(ground)?;
         let unit = weight / neighbourhood(&metric.transform(data.rows())?, k)?;
         let l = metric.components();
         let scaled = |i: usize, j: usize| {

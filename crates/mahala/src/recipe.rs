@@ -66,21 +66,25 @@ impl Recipe {
     /// # Errors
     /// As [`Gmml::fit`]; a parameter out of range.
     pub fn fit(&self, data: &Dataset) -> Result<Metric> {
-        self.fit_in_families(data, None)
+        self.check()?;
+        match self.t {
+            Some(_) => self.fit_on(&Ground::of(data, None)?),
+            None => self.plain(ColumnStatistics::of(data.rows())),
+        }
     }
 
-    /// The same over pairs of rows of different families alone.
-    pub(crate) fn fit_in_families(&self, data: &Dataset, families: Option<&Labels>) -> Result<Metric> {
-        self.check()?;
-        let Some(t) = self.t else {
-            let statistics = ColumnStatistics::of(data.rows());
-            let (d, scale) = (data.columns(), self.standardize.then_some(statistics.scale));
-            return Metric::new(Mat::identity(d, d), statistics.mean, scale);
-        };
-        let ground = Ground::of(data, families)?;
-        let frame = ground.frame(self)?;
-        let (path, last) = frame.follow(t, &self.rounds, self.shrinkage)?;
+    /// The same where the sums over all rows are known.
+    pub(crate) fn fit_on(&self, ground: &Ground<'_>) -> Result<Metric> {
+        if self.t.is_none() {
+            return self.plain(ground.statistics.clone());
+        }
+        let (frame, path, last) = ground.follow(self)?;
         frame.metric(&path, last)
+    }
+
+    fn plain(&self, statistics: ColumnStatistics) -> Result<Metric> {
+        let (d, scale) = (statistics.mean.len(), self.standardize.then_some(statistics.scale));
+        Metric::new(Mat::identity(d, d), statistics.mean, scale)
     }
 
     /// The t of the last step; the one that is free to vary.
@@ -145,9 +149,9 @@ impl fmt::Display for Recipe {
 
 /// What every recipe needs of the training rows, computed once.
 pub(crate) struct Ground<'a> {
-    data: &'a Dataset,
+    pub(crate) data: &'a Dataset,
     families: Option<&'a Labels>,
-    statistics: ColumnStatistics,
+    pub(crate) statistics: ColumnStatistics,
     scatter: Scatter,
 }
 
@@ -192,7 +196,17 @@ impl<'a> Ground<'a> {
         Subspace::of(&self.scatter, Regularization::ShrinkSimilar(shrinkage))
     }
 
-    pub(crate) fn frame(&self, recipe: &Recipe) -> Result<Frame> {
+    /// A recipe's coordinates, its last path, and the t on it.
+    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
+        let frame = self.frame(recipe)?;
+        let (path, last) = match recipe.t {
+            Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
+            None => (Path::Weights(vec![0.0; self.data.columns()]), 0.0),
+        };
+        Ok((frame, path, last))
+    }
+
+    fn frame(&self, recipe: &Recipe) -> Result<Frame> {
         match recipe.directions {
             Some(r) => self.frame_within(&self.subspace(recipe.shrinkage)?, r),
             None => self.frame_of_columns(recipe.standardize),
@@ -254,7 +268,7 @@ impl Frame {
     }
 
     /// All pairs, then round after round: the last path, and the t on it.
-    pub(crate) fn follow(&self, t: f64, rounds: &[Round], shrinkage: f64) -> Result<(Path, f64)> {
+    fn follow(&self, t: f64, rounds: &[Round], shrinkage: f64) -> Result<(Path, f64)> {
         let (mut path, mut t) = (self.all_pairs(shrinkage)?, t);
         for round in rounds {
             path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
