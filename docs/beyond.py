@@ -11,7 +11,7 @@ import matplotlib
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 import numpy as np
-from mahala import GMML, GMMLPairs, LocalGMML
+from mahala import GMML, GMMLPairs, LocalGMML, RecipeGMML
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_multilabel_classification
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
@@ -29,6 +29,9 @@ def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "figures")
     plt.rcParams.update(STYLE)
     for name, draw in [
+        ("beyond-shrinkage", shrinkage),
+        ("beyond-directions", directions),
+        ("beyond-rounds", rounds),
         ("beyond-balance", balance),
         ("beyond-probabilities", probabilities),
         ("beyond-labels", label_sets),
@@ -45,6 +48,61 @@ def bars(axes, names, errors, colors):
     axes.bar(names, means, yerr=spread, color=colors, width=0.6, ecolor="black", capsize=3)
     for x, mean in enumerate(means):
         axes.annotate(f"{mean:.2f}", (x, 0), (0, 4), "data", "offset points", ha="center", color="white")
+
+
+def digits_errors(learners, rows=300, runs=20):
+    """The errors of five neighbours on digits, a run each row, a learner each column."""
+    X, y = load_digits(return_X_y=True)
+    errors = []
+    for seed in range(runs):
+        learn, test, y_learn, y_test = train_test_split(X, y, train_size=rows, random_state=seed, stratify=y)
+        scores = []
+        for learner in learners:
+            learner.fit(learn, y_learn)
+            knn = KNeighborsClassifier().fit(learner.transform(learn), y_learn)
+            scores.append(100 * (1 - knn.score(learner.transform(test), y_test)))
+        errors.append(scores)
+    return np.array(errors)
+
+
+def shrinkage():
+    """How far S is shrunk, and towards what."""
+    figure, axes = plt.subplots(figsize=(5.4, 3.4))
+    shares = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9]
+    for towards, color, name in [(False, ORANGE, "to its diagonal"), (True, BLUE, "to the identity")]:
+        learners = [RecipeGMML(t=0.3, shrinkage=share, towards_identity=towards) for share in shares]
+        means = digits_errors(learners).mean(axis=0)
+        print(f"shrinkage {name}:", dict(zip(shares, means.round(2))))
+        axes.plot(shares, means, "o-", color=color, label=name)
+    axes.set(xlabel="shrinkage of S", ylabel="error (%)", ylim=(0, None), title="Digits, 300 rows, t = 0.3")
+    axes.legend()
+    return figure
+
+
+def directions():
+    """Inside how many leading directions of the pencil to learn."""
+    figure, axes = plt.subplots(figsize=(5.4, 3.4))
+    numbers = [4, 6, 9, 14, 18, 27, 36, 50, 61]
+    settings = {"t": 0.3, "shrinkage": 0.3, "towards_identity": True}
+    means = digits_errors([RecipeGMML(directions=r, **settings) for r in numbers]).mean(axis=0)
+    print("directions:", dict(zip(numbers, means.round(2))))
+    axes.plot(numbers, means, "o-", color=BLUE)
+    axes.axvline(9, color=GREY, linestyle="--", linewidth=1)
+    axes.annotate("classes - 1", (9, 0.4), (6, 0), "data", "offset points", color=GREY)
+    axes.set(xlabel="leading directions", ylabel="error (%)", ylim=(0, None), title="Digits, 300 rows")
+    return figure
+
+
+def rounds():
+    """All pairs, then neighbourhoods under the metric so far."""
+    chains = [[], [(3, 0.5)], [(3, 0.5), (3, 0.5)], [(3, 0.5)] * 3]
+    settings = {"t": 0.3, "shrinkage": 0.3, "towards_identity": True}
+    errors = digits_errors([RecipeGMML(rounds=chain, **settings) for chain in chains], rows=900)
+    print("rounds:", errors.mean(axis=0).round(2), "better than none:", (errors[:, 1:] < errors[:, :1]).sum(axis=0))
+    figure, axes = plt.subplots(figsize=(5.4, 3.4))
+    bars(axes, ["all pairs", "one round", "two", "three"], errors, [GREY, BLUE, BLUE, BLUE])
+    axes.set(ylabel="error (%)", title="Digits, 900 rows: neighbourhoods of 3")
+    return figure
 
 
 def balance():

@@ -22,7 +22,7 @@ from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments, Window
 from ._pairs import GMMLPairs
-from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
+from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, RecipeGMML
 from ._spd import (
     geometric_mean,
     logdet_divergence,
@@ -46,6 +46,7 @@ __all__ = [
     "MahalanobisKNN",
     "Moments",
     "NCA",
+    "RecipeGMML",
     "Window",
     "__version__",
     "geometric_mean",

@@ -53,8 +53,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     shrinkage : float in [0, 1], "analytic" or None, default=None
         Shrinks S and D towards their diagonals; indifferent to units, and the better choice where rows are
         few. "analytic" shrinks S alone, as far as the number of rows asks for (OAS). Not together with ``reg``.
-    shrinkage_target : {"diagonal", "similar", "identity"}, default="diagonal"
-        S and D towards their diagonals, S alone towards its diagonal, or both towards the identity.
+    shrinkage_target : {"diagonal", "similar", "similar-identity", "identity"}, default="diagonal"
+        S and D towards their diagonals, S alone towards its diagonal, S alone towards the identity, or both
+        towards the identity.
     prior : {"identity", "diagonal", "covariance"} or array of shape (n_features, n_features)
         The prior metric A0 of ``reg``: Euclidean, inverse variances, inverse covariance, or a given one.
     pairs : {"all", "sampled"}, default="all"

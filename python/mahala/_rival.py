@@ -31,7 +31,7 @@ NAMES = {
     "n_neighbors": "targets",
 }
 #: Whole numbers, with the least that makes sense.
-COUNTS = {"selection_rows": 4, "n_components": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
+COUNTS = {"selection_rows": 4, "n_components": 1, "directions": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
 #: What steers a fit and is no parameter of the method.
 STEERING = {"standardize", "n_jobs", "verbose", "time_limit"}
 #: The part of the docstring that all share which iterate.
@@ -112,6 +112,8 @@ class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
                 value = seed(value)
             elif name in COUNTS and value is not None:
                 value = count(name, value, COUNTS[name])
+            elif name == "rounds":
+                value = [[count("neighbours of a round", k, 1), number("t", t)] for k, t in value]
             elif name == "bounds" and value is not None:
                 value = two_numbers(name, value)
             elif not (value is None or isinstance(value, (str, bool, np.bool_))):

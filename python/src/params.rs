@@ -66,9 +66,10 @@ impl Params<'_> {
         match &*self.shrinkage_target {
             "diagonal" => Ok(Regularization::Shrinkage(rho)),
             "similar" => Ok(Regularization::ShrinkSimilar(rho)),
+            "similar-identity" => Ok(Regularization::ShrinkSimilarToIdentity(rho)),
             "identity" => Ok(Regularization::ShrinkToIdentity(rho)),
             other => Err(PyValueError::new_err(format!(
-                "shrinkage_target is '{other}'; it must be 'diagonal', 'similar' or 'identity'"
+                "shrinkage_target is '{other}'; it must be 'diagonal', 'similar', 'similar-identity' or 'identity'"
             ))),
         }
     }

@@ -139,6 +139,8 @@ pub(crate) enum ShrinkTarget {
     Diagonal,
     /// S alone towards its diagonal
     Similar,
+    /// S alone towards the identity
+    SimilarIdentity,
     /// S and D towards the identity
     Identity,
 }
@@ -181,8 +183,11 @@ impl LearnArgs {
             (None, None, _) => Regularization::None,
             (None, Some(Shrink::By(rho)), To::Diagonal) => Regularization::Shrinkage(rho),
             (None, Some(Shrink::By(rho)), To::Similar) => Regularization::ShrinkSimilar(rho),
+            (None, Some(Shrink::By(rho)), To::SimilarIdentity) => {
+                Regularization::ShrinkSimilarToIdentity(rho)
+            }
             (None, Some(Shrink::By(rho)), To::Identity) => Regularization::ShrinkToIdentity(rho),
-            (None, Some(Shrink::Analytic), To::Identity) => {
+            (None, Some(Shrink::Analytic), To::Identity | To::SimilarIdentity) => {
                 bail!("--shrinkage analytic is for S and its diagonal\nhint: leave --shrink-towards out")
             }
             (None, Some(Shrink::Analytic), _) => Regularization::Analytic,

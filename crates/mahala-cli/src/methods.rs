@@ -20,6 +20,8 @@ pub(crate) enum Method {
     Gmml,
     /// The same with everything chosen: standardisation, shrinkage, directions, rounds, t
     Auto,
+    /// One recipe of those, given: --set t=0.3 --set 'rounds=[[3,0.2]]' --set directions=25
+    Recipe,
     /// Information-theoretic metric learning
     Itml,
     /// Large margin nearest neighbours
@@ -86,6 +88,7 @@ impl Method {
             Self::Covariance => "covariance",
             Self::Gmml => "gmml",
             Self::Auto => "auto",
+            Self::Recipe => "recipe",
             Self::Itml => "itml",
             Self::Lmnn => "lmnn",
             Self::Nca => "nca",
@@ -97,7 +100,7 @@ impl Method {
 
     /// Whether there is nothing that could be stopped half-way.
     fn is_closed_form(self) -> bool {
-        matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml)
+        matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml | Self::Recipe)
     }
 
     /// Whether pairs without labels are enough.

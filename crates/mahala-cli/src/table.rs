@@ -48,6 +48,15 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// The first ten of some names, and how many more there are.
+pub(crate) fn first_names(names: &[&str]) -> String {
+    let shown = names[..names.len().min(10)].join(", ");
+    match names.len().saturating_sub(10) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// `1 row`, `12 345 rows`
 pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })

@@ -5,7 +5,8 @@ mod common;
 use common::Place;
 use serde_json::Value;
 
-const EVERY: [&str; 9] = ["euclidean", "covariance", "gmml", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+const EVERY: [&str; 10] =
+    ["euclidean", "covariance", "gmml", "recipe", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
 
 #[test]
 fn every_method_is_evaluated_on_the_same_splits() {

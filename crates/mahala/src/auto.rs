@@ -6,15 +6,15 @@
 //! the best few of each kind are blended.
 
 use crate::all_pairs::check_labels;
-use crate::auto_folds::{Fold, WRONG_AT_K, difference, divide, quarters};
+use crate::auto_folds::divide;
+use crate::auto_search::Search;
 use crate::blend::blend;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
-use crate::knn::Knn;
 use crate::metric::Metric;
-use crate::recipe::{Frame, Ground, Path, Recipe, Round};
-use crate::select::{Watch, choose_rows, is_lack_of_pairs};
+use crate::recipe::{Ground, Recipe};
+use crate::select::{Watch, choose_rows};
 use serde::{Deserialize, Serialize};
 
 /// Chooses recipes and follows them.
@@ -89,13 +89,6 @@ impl Default for Auto {
     }
 }
 
-/// What is tried first; the others only where that did well.
-const FIRST_SHRINKAGE: f64 = 0.1;
-const OTHER_SHRINKAGES: [f64; 3] = [0.3, 0.0, 0.6];
-const COARSE: [f64; 6] = [0.0, 0.15, 0.3, 0.45, 0.6, 0.8];
-const WITHIN: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
-const AFTER: [f64; 7] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9];
-
 impl Auto {
     /// Chooses and fits. `groups` names the family of each row: families are never torn between folds. `watch` is
     /// told (done, total).
@@ -111,29 +104,23 @@ impl Auto {
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
         // What no fold could learn from is told of all rows.
         let ground = Ground::of(data, families)?;
-        let folds = divide(&part, groups.as_ref(), self.seed)?;
-        let mut search = Search::new(self, &folds, &part, watch)?;
+        let (folds, repeats) = divide(&part, groups.as_ref(), self.seed)?;
+        let mut search = Search::new(self, &folds, repeats, &part, watch)?;
         search.run()?;
         let mut members = search.members();
         while members.len() > 1 && search.too_much_to_blend(&members) {
             members.pop();
         }
-        let (mut error, together) = search.error_of(&members)?;
+        let (size, error) = search.size(&members)?;
+        members.truncate(size);
         let first = *search.ranking().first().ok_or(Error::NoUsableFold { rows: part.len() })?;
-        let best = search.trials[first].clone();
-        let (gap, doubt) = difference(&together, &search.wrong[first]);
-        if gap > doubt {
-            members.truncate(1);
-            error = best.error;
-        }
-        let tried = search.trials.len();
+        let (tried, least) = (search.trials.len(), 100.0 * search.trials[first].error);
         let reason = match &members[..] {
             [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
             _ => format!(
-                "the best {} of {tried} recipes that start differently: together {:.2} % wrong, the best alone {:.2} %",
+                "the best {} of {tried} recipes that start differently: together {:.2} % wrong, the best alone {least:.2} %",
                 members.len(),
                 100.0 * error,
-                100.0 * best.error
             ),
         };
         let metric = blend(&members, &ground, self.k)?;
@@ -170,321 +157,4 @@ impl Auto {
         }
         Ok(())
     }
-}
-
-/// Where a recipe learns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Columns,
-    Standardized,
-    Directions,
-}
-
-impl Kind {
-    pub(crate) fn of(recipe: &Recipe) -> Option<Self> {
-        match (recipe.t, recipe.directions) {
-            (None, _) => None,
-            (_, Some(_)) => Some(Self::Directions),
-            (_, None) => Some(if recipe.standardize { Self::Standardized } else { Self::Columns }),
-        }
-    }
-}
-
-pub(crate) struct Search<'a, 'w> {
-    pub(crate) auto: &'a Auto,
-    pub(crate) folds: Vec<(Ground<'a>, &'a Fold)>,
-    pub(crate) trials: Vec<Trial>,
-    /// For each trial the quarters of a wrong vote of every test row.
-    wrong: Vec<Vec<u8>>,
-    pub(crate) columns: usize,
-    classes: usize,
-    /// Multiplications, about: of a plain fit, and so far.
-    plain: f64,
-    limit: f64,
-    spent: f64,
-    watch: &'a mut Watch<'w>,
-}
-
-impl<'a, 'w> Search<'a, 'w> {
-    fn new(auto: &'a Auto, folds: &'a [Fold], part: &Dataset, watch: &'a mut Watch<'w>) -> Result<Self> {
-        let mut grounds = Vec::new();
-        for fold in folds {
-            match Ground::of(&fold.train, fold.families.as_ref()) {
-                Ok(ground) => grounds.push((ground, fold)),
-                Err(error) if is_lack_of_pairs(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        if grounds.is_empty() {
-            return Err(Error::NoUsableFold { rows: part.len() });
-        }
-        let (n, d) = (part.len() as f64, part.columns() as f64);
-        // Five folds of twenty searches, six solutions.
-        let plain = 100.0 * 0.16 * n * n * d + 6.0 * (n * d * d + SOLUTION * d.powi(3));
-        let limit = auto.budget * plain.max(LEAST_WORK);
-        let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
-        let (columns, trials, wrong) = (part.columns(), Vec::new(), Vec::new());
-        Ok(Self { auto, folds: grounds, trials, wrong, columns, classes, plain, limit, spent: 0.0, watch })
-    }
-
-    fn run(&mut self) -> Result<()> {
-        let mut kinds = vec![Kind::Directions];
-        if !self.auto.reduce {
-            for standardize in [false, true] {
-                self.try_at(&Recipe::euclidean(standardize), &[0.0])?;
-            }
-            kinds = vec![Kind::Columns, Kind::Standardized, Kind::Directions];
-        }
-        for &kind in &kinds {
-            self.try_kind(kind, FIRST_SHRINKAGE)?;
-        }
-        // Halving: the kind that did worst is left out, and any that is clearly behind.
-        for kind in self.worth_while(&kinds) {
-            for shrinkage in OTHER_SHRINKAGES {
-                self.try_kind(kind, shrinkage)?;
-            }
-        }
-        for recipe in self.best(1) {
-            let Some(t) = recipe.t else { continue };
-            let near = [(t - 0.05).max(0.0), t, (t + 0.1).min(1.0)].map(rounded);
-            for &shrinkage in between(recipe.shrinkage) {
-                self.try_at(&Recipe { shrinkage, ..recipe.clone() }, &near)?;
-            }
-        }
-        for recipe in self.best(4) {
-            let Some(t) = recipe.t else { continue };
-            let near = [-0.1, -0.05, 0.05, 0.1].map(|step| rounded(t + step));
-            let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
-            self.try_at(&recipe, &near)?;
-        }
-        for start in self.starts(3) {
-            if start.t.is_none() {
-                continue;
-            }
-            let before = self.trials.len();
-            for neighbors in [3, 10] {
-                self.try_round(&start, neighbors)?;
-            }
-            // A second round where the first one helped.
-            let Some(first) = (before..self.trials.len()).min_by(|&a, &b| self.order(a, b)) else { continue };
-            let gained = self.trials.iter().find(|trial| trial.recipe == start);
-            if gained.is_some_and(|trial| self.trials[first].smoothed < trial.smoothed) {
-                let recipe = self.trials[first].recipe.clone();
-                let neighbors = recipe.rounds.last().map_or(3, |round| round.neighbors);
-                self.try_round(&recipe, neighbors)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
-        if kind == Kind::Directions {
-            return self.try_directions(shrinkage);
-        }
-        let standardize = kind == Kind::Standardized;
-        self.try_at(&Recipe { standardize, shrinkage, ..Recipe::all_pairs(0.0) }, &COARSE)
-    }
-
-    /// The two better kinds; the better one alone if the other is behind by more than three standard errors.
-    fn worth_while(&self, kinds: &[Kind]) -> Vec<Kind> {
-        let best = |kind: Kind| {
-            let of_kind = (0..self.trials.len()).filter(|&i| Kind::of(&self.trials[i].recipe) == Some(kind));
-            of_kind.min_by(|&a, &b| self.order(a, b)).map(|i| (kind, i))
-        };
-        let mut found: Vec<(Kind, usize)> = kinds.iter().copied().filter_map(best).collect();
-        found.sort_by(|a, b| self.order(a.1, b.1));
-        let Some(&(_, first)) = found.first() else { return Vec::new() };
-        let gap = |i: usize| self.trials[i].smoothed - self.trials[first].smoothed;
-        let near = found.into_iter().take(2).filter(|&(_, i)| gap(i) <= 3.0 * self.doubt(i, first));
-        near.map(|(kind, _)| kind).collect()
-    }
-
-    /// The standard error of the difference of two recipes on the same rows.
-    fn doubt(&self, a: usize, b: usize) -> f64 {
-        difference(&self.wrong[a], &self.wrong[b]).1
-    }
-
-    fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
-        let key = |i: usize| (self.trials[i].smoothed, self.trials[i].recipe.complexity());
-        let ((x, p), (y, q)) = (key(a), key(b));
-        x.total_cmp(&y).then(p.cmp(&q)).then(a.cmp(&b))
-    }
-
-    /// All trials, best first.
-    pub(crate) fn ranking(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.trials.len()).collect();
-        order.sort_by(|&a, &b| self.order(a, b));
-        order
-    }
-
-    /// The best recipes, no two of which differ in t alone.
-    fn best(&self, count: usize) -> Vec<Recipe> {
-        let mut best: Vec<Recipe> = Vec::new();
-        for i in self.ranking() {
-            let recipe = &self.trials[i].recipe;
-            if best.len() < count && !best.iter().any(|other| recipe.differs_in_t_alone(other)) {
-                best.push(recipe.clone());
-            }
-        }
-        best
-    }
-
-    /// Where rounds start: from the best recipe of each kind that is not far behind, then from the best of the rest.
-    fn starts(&self, count: usize) -> Vec<Recipe> {
-        let mut kinds = Vec::new();
-        let mut leads = |(recipe, _): &(Recipe, f64)| {
-            let kind = Kind::of(recipe);
-            let new = !kinds.contains(&kind);
-            kinds.push(kind);
-            new
-        };
-        let mut starts: Vec<Recipe> =
-            self.members().into_iter().filter(|member| leads(member)).map(|member| member.0).collect();
-        for recipe in self.best(count) {
-            if starts.len() < count && !starts.contains(&recipe) {
-                starts.push(recipe);
-            }
-        }
-        starts
-    }
-
-    /// Tries a recipe at several values of its last t.
-    fn try_at(&mut self, recipe: &Recipe, values: &[f64]) -> Result<()> {
-        if self.too_much(recipe, values.len()) {
-            return Ok(());
-        }
-        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
-            .map(|fold| {
-                self.step(recipe, values.len())?;
-                let (frame, path, _) = self.folds[fold].0.follow(recipe)?;
-                self.votes(fold, &frame, &path, values)
-            })
-            .collect();
-        self.keep(
-            tried,
-            |at| if recipe.t.is_some() { recipe.with_last_t(values[at]) } else { recipe.clone() },
-        )
-    }
-
-    /// Tries numbers of leading directions, each at several values of t: one factorisation a fold for all.
-    fn try_directions(&mut self, shrinkage: f64) -> Result<()> {
-        let steps = [1, 2, 4, 8].map(|m| m * (self.classes - 1)).into_iter().filter(|&r| r < self.columns);
-        let counts: Vec<usize> = steps.chain([self.columns.min(16 * self.classes)]).collect();
-        let base = Recipe { shrinkage, ..Recipe::all_pairs(0.0) };
-        if self.too_much(&Recipe { directions: counts.last().copied(), ..base.clone() }, 2 * WITHIN.len()) {
-            return Ok(());
-        }
-        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
-            .map(|fold| {
-                let subspace = self.folds[fold].0.subspace(shrinkage)?;
-                let mut found = Vec::new();
-                for &r in &counts {
-                    self.step(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len())?;
-                    let frame = self.folds[fold].0.frame_within(&subspace, r)?;
-                    found.extend(self.votes(fold, &frame, &frame.all_pairs(shrinkage)?, &WITHIN)?);
-                }
-                Ok(found)
-            })
-            .collect();
-        self.keep(tried, |at| {
-            let (r, t) = (counts[at / WITHIN.len()], WITHIN[at % WITHIN.len()]);
-            Recipe { directions: Some(r), ..base.clone() }.with_last_t(t)
-        })
-    }
-
-    fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Result<()> {
-        let mut recipe = start.clone();
-        recipe.rounds.push(Round { neighbors, t: 0.0 });
-        self.try_at(&recipe, &AFTER)
-    }
-
-    /// Counts the work of one fold, and asks whether to go on.
-    pub(crate) fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
-        self.spent += self.work(recipe, values);
-        let share = (self.spent / self.limit).min(1.0);
-        if (self.watch)((1000.0 * share) as usize, 1000) { Ok(()) } else { Err(Error::Cancelled) }
-    }
-
-    /// Multiplications to try a recipe at so many values of t on one fold, about.
-    fn work(&self, recipe: &Recipe, values: usize) -> f64 {
-        let fold = self.folds[0].1;
-        let (train, test, voters) =
-            (fold.train.len() as f64, fold.test.len() as f64, fold.voters.len() as f64);
-        let r = recipe.directions.unwrap_or(self.columns) as f64;
-        let d = self.columns as f64;
-        let searches = values as f64 * test * voters * r;
-        let round = train * train * r + 20.0 * train * r * r + SOLUTION * r.powi(3);
-        let start = if recipe.directions.is_none() { SOLUTION * d.powi(3) } else { train * d * r };
-        searches + recipe.rounds.len() as f64 * round + start
-    }
-
-    /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.
-    fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
-        self.spent + self.folds.len() as f64 * self.work(recipe, values) > FOR_TRIALS * self.limit
-    }
-
-    fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
-        let work: f64 = members.iter().map(|(recipe, _)| self.work(recipe, 1)).sum();
-        // Once a fold, and once for all rows.
-        self.spent + (self.folds.len() + 2) as f64 * work > self.limit
-    }
-
-    /// The quarters of a wrong vote of each test row at each t.
-    fn votes(&self, fold: usize, frame: &Frame, path: &Path, values: &[f64]) -> Result<Vec<Vec<u8>>> {
-        let fold = self.folds[fold].1;
-        let placed =
-            |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
-        let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
-        // One more where a row finds itself.
-        let k = (self.auto.k + 2 + usize::from(fold.own.is_some())).min(fold.voters.len());
-        let search = |&t: &f64| -> Result<Vec<u8>> {
-            let (rows, queries) = (path.rows_at(&voters, t)?, path.rows_at(&queries, t)?);
-            Ok(quarters(&Knn::new(rows)?.search(&queries, k)?, fold, self.auto.k))
-        };
-        values.iter().map(search).collect()
-    }
-
-    /// Keeps what was tried, fold after fold; a recipe that cannot be followed is no candidate.
-    fn keep(&mut self, tried: Result<Vec<Vec<Vec<u8>>>>, recipe: impl Fn(usize) -> Recipe) -> Result<()> {
-        let by_fold = match tried {
-            Ok(by_fold) => by_fold,
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
-            Err(_) => return Ok(()),
-        };
-        for at in 0..by_fold.first().map_or(0, Vec::len) {
-            let recipe = recipe(at);
-            if self.trials.iter().any(|trial| trial.recipe == recipe) {
-                continue;
-            }
-            let wrong: Vec<u8> = by_fold.iter().flat_map(|fold| fold[at].iter().copied()).collect();
-            let n = wrong.len().max(1) as f64;
-            let error = wrong.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
-            let wrong: Vec<u8> = wrong.into_iter().map(|w| w & 7).collect();
-            let smoothed = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
-            self.trials.push(Trial { recipe, error, smoothed });
-            self.wrong.push(wrong);
-        }
-        Ok(())
-    }
-}
-
-/// Below so many multiplications (a fraction of a second) a budget is not worth keeping to.
-const LEAST_WORK: f64 = 2e8;
-/// The share of the budget for trials; the rest is for the blend.
-const FOR_TRIALS: f64 = 0.8;
-/// Multiplications of one solution, over d³.
-const SOLUTION: f64 = 9.0;
-
-/// The values on both sides of a shrinkage, half-way to the next one tried.
-fn between(shrinkage: f64) -> &'static [f64] {
-    match shrinkage {
-        x if x < 0.05 => &[0.05],
-        x if x < 0.2 => &[0.05, 0.2],
-        x if x < 0.5 => &[0.2, 0.45],
-        _ => &[0.45],
-    }
-}
-
-fn rounded(t: f64) -> f64 {
-    (100.0 * t).round() / 100.0
 }

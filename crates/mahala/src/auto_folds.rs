@@ -1,9 +1,9 @@
 //! The rows divided for the automatic mode, and the vote on those held out.
 
-use crate::dataset::{Dataset, Labels};
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::knn::Neighbors;
+use crate::knn::{Knn, Neighbors};
 use crate::random::Random;
 use crate::select::choose_rows;
 
@@ -24,11 +24,21 @@ pub(crate) struct Fold {
     pub(crate) own: Option<Vec<usize>>,
 }
 
+impl Fold {
+    /// The neighbours that vote on the test rows, both as a metric sees them: for k + 2 voters, and one more where a
+    /// row finds itself.
+    pub(crate) fn nearest(&self, voters: Rows, test: &Rows, k: usize) -> Result<Neighbors> {
+        let count = (k + 2 + usize::from(self.own.is_some())).min(voters.len());
+        Knn::new(voters)?.search(test, count)
+    }
+}
+
 /// The bit of a row that k neighbours get wrong.
 pub(crate) const WRONG_AT_K: u8 = 8;
 
 /// Few rows: five folds, drawn again until some two thousand rows were tested. Many: three. Groups: whole.
-pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<Vec<Fold>> {
+/// With the number of times each row is tested.
+pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<(Vec<Fold>, usize)> {
     let n = data.len();
     let partitions = if let Some(groups) = groups {
         vec![Folds::by_group(groups, 8)?]
@@ -52,7 +62,7 @@ pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Resu
             folds.push(Fold { train, families, test: data.subset(&test), voters, own });
         }
     }
-    Ok(folds)
+    Ok((folds, partitions.len()))
 }
 
 /// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
@@ -82,10 +92,11 @@ pub(crate) fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
     wrong
 }
 
-/// How much more of the same rows is wrong in one than in the other, and the standard error of that.
-pub(crate) fn difference(one: &[u8], other: &[u8]) -> (f64, f64) {
+/// How much more of the same rows is wrong in one than in the other, and the standard error of that. A row tested
+/// `repeats` times counts once.
+pub(crate) fn difference(one: &[u8], other: &[u8], repeats: usize) -> (f64, f64) {
     let n = one.len().max(1) as f64;
     let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
     let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    (sum / n, (squares - sum * sum / n).max(0.0).sqrt() / n)
+    (sum / n, ((squares - sum * sum / n).max(0.0) * repeats as f64).sqrt() / n)
 }

@@ -2,22 +2,23 @@
 //!
 //! # Formula
 //! ```text
-//! A = Σ_i w_i A_i/s_i,     w_i = (e_best/e_i)⁴/m_i
+//! A = Σ_i w_i A_i/s_i,     w_i = exp(−gap_i/doubt_i)·prior_i/m_i
 //! ```
-//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour, `e_i` the cross-validated
-//! error, and `m_i` the number of members of the same kind. A squared distance is linear in `A`, so the blend's is the weighted sum of the members', each measured in the
-//! size of its own neighbourhoods. Recipes that
-//! cross-validation can hardly tell apart err on different rows; their blend errs less than most of them.
+//! with `s_i` the mean squared distance under `A_i` from a row to its k-th neighbour, `gap_i` the cross-validated
+//! error above the least and `doubt_i` its standard error, and `m_i` the number of members of the same kind. A squared
+//! distance is linear in `A`, so the blend's is the weighted sum of the members', each measured in the size of its own
+//! neighbourhoods. Recipes that cross-validation can hardly tell apart err on different rows; their blend errs less than
+//! most of them.
 
-use crate::auto::{Kind, Search};
-use crate::auto_folds::{WRONG_AT_K, quarters};
+use crate::auto_folds::{WRONG_AT_K, difference, quarters};
+use crate::auto_search::{Kind, Search};
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::knn::Knn;
 use crate::linalg::{eigen, weighted_gram};
 use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::recipe::{Ground, Recipe, finite};
+use crate::recipe::{Ground, Recipe};
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 
@@ -25,6 +26,8 @@ use faer::Mat;
 const EACH: usize = 4;
 /// How much more error a member may have than the best recipe.
 const WITHIN: f64 = 1.3;
+/// So many rows say as much as the prior for simple recipes.
+const PRIOR_ROWS: f64 = 200.0;
 /// Rows whose neighbourhoods are measured.
 const MEASURED: usize = 500;
 
@@ -38,8 +41,16 @@ impl Search<'_, '_> {
         if best.recipe.t.is_none() {
             return vec![(best.recipe.clone(), 1.0)];
         }
+        let mut scored: Vec<(usize, f64)> = order
+            .into_iter()
+            .filter(|&i| {
+                self.trials[i].recipe.t.is_some() && self.trials[i].smoothed <= WITHIN * best.smoothed
+            })
+            .map(|i| (i, self.score(i, first)))
+            .collect();
+        scored.sort_by(|a, b| b.1.total_cmp(&a.1));
         let mut members: Vec<(Kind, Recipe, f64)> = Vec::new();
-        for i in order {
+        for (i, weight) in scored {
             let trial = &self.trials[i];
             let Some(kind) = Kind::of(&trial.recipe) else { continue };
             let mine = members.iter().filter(|member| member.0 == kind);
@@ -50,9 +61,7 @@ impl Search<'_, '_> {
             } else {
                 mine.clone().any(|member| member.1.starts_like(&trial.recipe))
             };
-            if !full && !known && trial.smoothed <= WITHIN * best.smoothed {
-                let weight =
-                    if trial.smoothed > 0.0 { (best.smoothed / trial.smoothed).powi(4) } else { 1.0 };
+            if !full && !known {
                 members.push((kind, trial.recipe.clone(), weight));
             }
         }
@@ -60,31 +69,87 @@ impl Search<'_, '_> {
         members.iter().map(|(kind, recipe, weight)| (recipe.clone(), weight / like(*kind))).collect()
     }
 
-    /// How a blend does on held-out rows: the share put into a wrong class, and the quarters of a wrong vote of each.
-    pub(crate) fn error_of(&mut self, members: &[(Recipe, f64)]) -> Result<(f64, Vec<u8>)> {
-        let mut votes = Vec::new();
+    /// What a recipe weighs: `exp(−gap/doubt)`, its error above the least in standard errors, times a prior for simple
+    /// recipes, `exp(−steps − 2t)`, that counts as much as [`PRIOR_ROWS`] rows do. On a hundred rows the errors of two
+    /// hundred recipes are mostly chance.
+    fn score(&self, trial: usize, first: usize) -> f64 {
+        let recipe = &self.trials[trial].recipe;
+        let gap = self.trials[trial].smoothed - self.trials[first].smoothed;
+        let fit = if gap > 0.0 { gap / self.doubt(trial, first) } else { 0.0 };
+        let last = recipe.rounds.last().map_or(recipe.t, |round| Some(round.t)).unwrap_or(0.0);
+        (-fit - PRIOR_ROWS / (PRIOR_ROWS + self.rows as f64) * (recipe.steps() + 2.0 * last)).exp()
+    }
+
+    /// How many of the members to blend, the best first: as many as do not do worse on held-out rows, by more than
+    /// one standard error, than the number that does best. And the share of rows that blend puts into a wrong class.
+    ///
+    /// The best recipe was chosen for its error among hundreds, so that its error flatters it; a blend's does less.
+    pub(crate) fn size(&mut self, members: &[(Recipe, f64)]) -> Result<(usize, f64)> {
+        let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
         for at in 0..self.folds.len() {
-            let (mut voters, mut queries) = (Vec::new(), Vec::new());
-            for (recipe, weight) in members {
+            let mut sum = Sum::new(self.folds[at].0.statistics.clone());
+            for ((recipe, weight), votes) in members.iter().zip(&mut votes) {
                 self.step(recipe, 1)?;
                 let (ground, fold) = &self.folds[at];
-                let (frame, path, t) = ground.follow(recipe)?;
-                let seen = |part: &Dataset| -> Result<Rows> {
-                    path.rows_at(&path.coordinates(&frame.place(part.rows())?), t)
-                };
-                let seen = (seen(&fold.voters)?, seen(&fold.test)?);
-                let unit = (weight / neighbourhood(&seen.0, self.auto.k)?).sqrt();
-                voters.push((seen.0, unit));
-                queries.push((seen.1, unit));
+                sum.add(&recipe.fit_on(ground)?, *weight, fold.voters.rows(), self.auto.k)?;
+                let metric = sum.metric()?;
+                let seen = |part: &Dataset| metric.transform(part.rows());
+                votes.extend(quarters(
+                    &fold.nearest(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)?,
+                    fold,
+                    self.auto.k,
+                ));
             }
-            let fold = self.folds[at].1;
-            let k = (self.auto.k + 2 + usize::from(fold.own.is_some())).min(fold.voters.len());
-            let found = Knn::new(side_by_side(&voters)?)?.search(&side_by_side(&queries)?, k)?;
-            votes.extend(quarters(&found, fold, self.auto.k));
         }
-        let wrong = votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
-        let error = wrong as f64 / votes.len().max(1) as f64;
-        Ok((error, votes.into_iter().map(|vote| vote & 7).collect()))
+        let wrong: Vec<Vec<u8>> =
+            votes.iter().map(|votes| votes.iter().map(|vote| vote & 7).collect()).collect();
+        let total = |votes: &Vec<u8>| votes.iter().map(|&vote| u64::from(vote)).sum::<u64>();
+        let best = (0..members.len()).min_by_key(|&m| total(&wrong[m])).unwrap_or(0);
+        let near = |&m: &usize| {
+            let (gap, doubt) = difference(&wrong[m], &wrong[best], self.repeats);
+            gap <= doubt
+        };
+        let last = (0..members.len()).rev().find(near).unwrap_or(best);
+        let misses = votes[last].iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
+        Ok((last + 1, misses as f64 / votes[last].len().max(1) as f64))
+    }
+}
+
+/// Metrics as they are added up.
+struct Sum {
+    /// In units of the standard deviations no column outweighs the others, however they are measured.
+    statistics: ColumnStatistics,
+    a: Mat<f64>,
+}
+
+impl Sum {
+    fn new(statistics: ColumnStatistics) -> Self {
+        let d = statistics.mean.len();
+        Self { statistics, a: Mat::zeros(d, d) }
+    }
+
+    /// `A += w·A_i/s_i`, with `s_i` of these rows.
+    fn add(&mut self, metric: &Metric, weight: f64, rows: &Rows, k: usize) -> Result<()> {
+        let unit = weight / neighbourhood(&metric.transform(rows)?, k)?;
+        let (l, units) = (metric.components(), &self.statistics.scale);
+        let scaled =
+            |i: usize, j: usize| l[(i, j)] * metric.scale().map_or(units[j], |scale| units[j] / scale[j]);
+        let turned = Mat::from_fn(l.ncols(), l.nrows(), |j, i| scaled(i, j));
+        self.a += weighted_gram(turned.as_ref(), &vec![unit; l.nrows()]);
+        Ok(())
+    }
+
+    fn metric(&self) -> Result<Metric> {
+        let d = self.a.ncols();
+        if !(0..d).all(|j| self.a.col(j).iter().all(|x| x.is_finite())) {
+            return Err(Error::OutOfRange { what: "the metric" });
+        }
+        let e = eigen(self.a.as_ref(), "A", &mut Spare::default())?;
+        let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
+        let kept: Vec<usize> = (0..d).rev().filter(|&i| e.values[i] > least).collect();
+        let components =
+            Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])]);
+        Metric::new(components, self.statistics.mean.clone(), Some(self.statistics.scale.clone()))
     }
 }
 
@@ -96,28 +161,11 @@ pub(crate) fn blend(members: &[(Recipe, f64)], ground: &Ground<'_>, k: usize) ->
     if let [(only, _)] = members {
         return only.fit_on(ground);
     }
-    // In units of the standard deviations no column outweighs the others, however they are measured.
-    let (data, statistics) = (ground.data, ground.statistics.clone());
-    let d = data.columns();
-    let mut a = Mat::<f64>::zeros(d, d);
+    let mut sum = Sum::new(ground.statistics.clone());
     for (recipe, weight) in members {
-        let metric = recipe.fit_on(ground)?;
-        let unit = weight / neighbourhood(&metric.transform(data.rows())?, k)?;
-        let l = metric.components();
-        let scaled = |i: usize, j: usize| {
-            l[(i, j)] * metric.scale().map_or(statistics.scale[j], |scale| statistics.scale[j] / scale[j])
-        };
-        let turned = Mat::from_fn(d, l.nrows(), |j, i| scaled(i, j));
-        a += weighted_gram(turned.as_ref(), &vec![unit; l.nrows()]);
+        sum.add(&recipe.fit_on(ground)?, *weight, ground.data.rows(), k)?;
     }
-    if !(0..d).all(|j| a.col(j).iter().all(|x| x.is_finite())) {
-        return Err(Error::OutOfRange { what: "the metric" });
-    }
-    let e = eigen(a.as_ref(), "A", &mut Spare::default())?;
-    let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
-    let kept: Vec<usize> = (0..d).rev().filter(|&i| e.values[i] > least).collect();
-    let components = Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])]);
-    Metric::new(components, statistics.mean, Some(statistics.scale))
+    sum.metric()
 }
 
 /// The mean squared distance to the k-th neighbour; of rows that lie on each other, to their mean.
@@ -133,17 +181,4 @@ fn neighbourhood(rows: &Rows, k: usize) -> Result<f64> {
     }
     let spread: f64 = ColumnStatistics::of(rows).scale.iter().map(|scale| scale * scale).sum();
     Ok(if spread > 0.0 { spread } else { 1.0 })
-}
-
-/// Tables with the same rows, each times its factor, as one.
-fn side_by_side(parts: &[(Rows, f64)]) -> Result<Rows> {
-    let n = parts.first().map_or(0, |part| part.0.len());
-    let columns = parts.iter().map(|part| part.0.columns()).sum();
-    let mut values = Vec::with_capacity(n * columns);
-    for i in 0..n {
-        for (rows, factor) in parts {
-            values.extend(rows.row(i).iter().map(|x| factor * x));
-        }
-    }
-    finite(values, columns)
 }

@@ -29,6 +29,7 @@ impl Gmml {
             Regularization::Lambda(lambda) => (lambda, json!(0.0), "diagonal"),
             Regularization::Shrinkage(rho) => (0.0, json!(rho), "diagonal"),
             Regularization::ShrinkSimilar(rho) => (0.0, json!(rho), "similar"),
+            Regularization::ShrinkSimilarToIdentity(rho) => (0.0, json!(rho), "similar-identity"),
             Regularization::ShrinkToIdentity(rho) => (0.0, json!(rho), "identity"),
             Regularization::Analytic => (0.0, json!("analytic"), "similar"),
         };
@@ -178,6 +179,7 @@ impl AutoFit {
         let recipe = |recipe: &Recipe| {
             json!({
                 "recipe": recipe.to_string(), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
+                "towards_identity": recipe.towards_identity,
                 "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
             })
         };

@@ -64,6 +64,7 @@
 mod all_pairs;
 mod auto;
 mod auto_folds;
+mod auto_search;
 mod blend;
 mod calibrate;
 mod centred;

@@ -13,6 +13,7 @@ use crate::solution::{Solution, weights_at};
 use crate::standardize::ColumnStatistics;
 use crate::subspace::Subspace;
 use faer::Mat;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The steps of a fit, each in closed form: standardise or not, reduce or not, solve over all pairs, then over
@@ -27,12 +28,16 @@ use std::fmt;
 /// assert_eq!(recipe.to_string(), "all pairs at t = 0.5, then 3 neighbours at t = 0.3");
 /// # Ok::<(), mahala::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Recipe {
     /// Divide each column by its standard deviation first.
     pub standardize: bool,
-    /// ρ: how far `S` is shrunk towards its diagonal, in every step.
+    /// ρ: how far `S` is shrunk, in every step.
     pub shrinkage: f64,
+    /// Towards the identity in the columns' own units, instead of the diagonal of `S`; within directions of the
+    /// pencil, where similar pairs differ equally, the two are one.
+    pub towards_identity: bool,
     /// Learn inside this many leading directions of the pencil `(D, S)`; all columns if none is given.
     pub directions: Option<usize>,
     /// The place on the geodesic of all pairs; none for the plain distance, without learning.
@@ -41,13 +46,33 @@ pub struct Recipe {
     pub rounds: Vec<Round>,
 }
 
-/// One neighbourhood round.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// One neighbourhood round; in a file `[neighbors, t]`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "(usize, f64)", into = "(usize, f64)")]
 pub struct Round {
     /// How many nearest rows of its own class, and of other classes, each row is paired with.
     pub neighbors: usize,
     /// The place on the geodesic.
     pub t: f64,
+}
+
+impl Default for Recipe {
+    /// The closed form over all pairs, half-way.
+    fn default() -> Self {
+        Self::all_pairs(0.5)
+    }
+}
+
+impl From<(usize, f64)> for Round {
+    fn from((neighbors, t): (usize, f64)) -> Self {
+        Self { neighbors, t }
+    }
+}
+
+impl From<Round> for (usize, f64) {
+    fn from(Round { neighbors, t }: Round) -> Self {
+        (neighbors, t)
+    }
 }
 
 impl Recipe {
@@ -58,7 +83,14 @@ impl Recipe {
 
     /// The closed form over all pairs, and nothing else.
     pub fn all_pairs(t: f64) -> Self {
-        Self { standardize: false, shrinkage: 0.0, directions: None, t: Some(t), rounds: Vec::new() }
+        Self {
+            standardize: false,
+            shrinkage: 0.0,
+            towards_identity: false,
+            directions: None,
+            t: Some(t),
+            rounds: Vec::new(),
+        }
     }
 
     /// Follows the recipe.
@@ -66,9 +98,14 @@ impl Recipe {
     /// # Errors
     /// As [`Gmml::fit`]; a parameter out of range.
     pub fn fit(&self, data: &Dataset) -> Result<Metric> {
+        self.fit_across(data, None)
+    }
+
+    /// The same without pairs within a family.
+    pub(crate) fn fit_across(&self, data: &Dataset, families: Option<&Labels>) -> Result<Metric> {
         self.check()?;
         match self.t {
-            Some(_) => self.fit_on(&Ground::of(data, None)?),
+            Some(_) => self.fit_on(&Ground::of(data, families)?),
             None => self.plain(ColumnStatistics::of(data.rows())),
         }
     }
@@ -104,8 +141,8 @@ impl Recipe {
 
     /// Whether the first solution is the same but for t: the same columns or directions, as much shrinkage.
     pub(crate) fn starts_like(&self, other: &Self) -> bool {
-        (self.standardize, self.shrinkage, self.directions)
-            == (other.standardize, other.shrinkage, other.directions)
+        (self.standardize, self.shrinkage, self.towards_identity, self.directions)
+            == (other.standardize, other.shrinkage, other.towards_identity, other.directions)
     }
 
     /// How much there is to a recipe: of two that are as good, the simpler is chosen.
@@ -116,8 +153,28 @@ impl Recipe {
         8 * self.rounds.len() + 4 * learned + 2 * reduced + shrunk + usize::from(self.standardize)
     }
 
+    /// How `S` is shrunk in the columns.
+    pub(crate) fn regularization(&self) -> Regularization {
+        match self.towards_identity {
+            true => Regularization::ShrinkSimilarToIdentity(self.shrinkage),
+            false => Regularization::ShrinkSimilar(self.shrinkage),
+        }
+    }
+
+    /// How many steps there are to it beyond the closed form over all pairs; shrinkage is half a step.
+    pub(crate) fn steps(&self) -> f64 {
+        let whole = [self.directions.is_some(), self.towards_identity, self.standardize];
+        let whole = self.rounds.len() + whole.into_iter().filter(|&step| step).count();
+        whole as f64 + if self.shrinkage > 0.0 { 0.5 } else { 0.0 }
+    }
+
     fn check(&self) -> Result<()> {
-        Regularization::ShrinkSimilar(self.shrinkage).check()?;
+        self.regularization().check()?;
+        let least = self.rounds.iter().map(|round| round.neighbors).chain(self.directions).min();
+        if least == Some(0) {
+            let name = "rounds or directions";
+            return Err(Error::Parameter { name, value: "0".into(), allowed: "at least 1" });
+        }
         for t in self.t.into_iter().chain(self.rounds.iter().map(|round| round.t)) {
             if !(0.0..=1.0).contains(&t) {
                 return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
@@ -137,7 +194,8 @@ impl fmt::Display for Recipe {
             write!(f, "{r} leading directions, ")?;
         }
         if self.shrinkage > 0.0 {
-            write!(f, "S shrunk by {}, ", self.shrinkage)?;
+            let whither = if self.towards_identity { " to the identity" } else { "" };
+            write!(f, "S shrunk by {}{whither}, ", self.shrinkage)?;
         }
         write!(f, "all pairs at t = {t}")?;
         for round in &self.rounds {
@@ -192,15 +250,15 @@ impl<'a> Ground<'a> {
     }
 
     /// The leading directions, all of them: a recipe takes the first few.
-    pub(crate) fn subspace(&self, shrinkage: f64) -> Result<Subspace> {
-        Subspace::of(&self.scatter, Regularization::ShrinkSimilar(shrinkage))
+    pub(crate) fn subspace(&self, shrinkage: Regularization) -> Result<Subspace> {
+        Subspace::of(&self.scatter, shrinkage)
     }
 
     /// A recipe's coordinates, its last path, and the t on it.
     pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
         let frame = self.frame(recipe)?;
         let (path, last) = match recipe.t {
-            Some(t) => frame.follow(t, &recipe.rounds, recipe.shrinkage)?,
+            Some(t) => frame.follow(t, &recipe.rounds, recipe.regularization())?,
             None => (Path::Weights(vec![0.0; self.data.columns()]), 0.0),
         };
         Ok((frame, path, last))
@@ -208,7 +266,7 @@ impl<'a> Ground<'a> {
 
     fn frame(&self, recipe: &Recipe) -> Result<Frame> {
         match recipe.directions {
-            Some(r) => self.frame_within(&self.subspace(recipe.shrinkage)?, r),
+            Some(r) => self.frame_within(&self.subspace(recipe.regularization())?, r),
             None => self.frame_of_columns(recipe.standardize),
         }
     }
@@ -253,7 +311,7 @@ impl Frame {
     }
 
     /// The path of all pairs.
-    pub(crate) fn all_pairs(&self, shrinkage: f64) -> Result<Path> {
+    pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Path> {
         match &self.start {
             Start::Columns(scatter) => solve(scatter, shrinkage),
             Start::Directions { log_mu, .. } => Ok(Path::Weights(log_mu.clone())),
@@ -261,14 +319,27 @@ impl Frame {
     }
 
     /// The path of the pairs that are near at t on another path.
-    pub(crate) fn neighborhood(&self, path: &Path, t: f64, neighbors: usize, shrinkage: f64) -> Result<Path> {
+    pub(crate) fn neighborhood(
+        &self,
+        path: &Path,
+        t: f64,
+        neighbors: usize,
+        shrinkage: Regularization,
+    ) -> Result<Path> {
         let seen = path.rows_at(&path.coordinates(&self.rows), t)?;
         let pairs = Pairs::nearest_across(&seen, &self.labels, self.families.as_ref(), neighbors)?;
+        let shrinkage = match (&self.start, shrinkage) {
+            // Here the diagonal is all pairs' S.
+            (Start::Directions { .. }, Regularization::ShrinkSimilarToIdentity(rho)) => {
+                Regularization::ShrinkSimilar(rho)
+            }
+            _ => shrinkage,
+        };
         solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
     }
 
     /// All pairs, then round after round: the last path, and the t on it.
-    fn follow(&self, t: f64, rounds: &[Round], shrinkage: f64) -> Result<(Path, f64)> {
+    fn follow(&self, t: f64, rounds: &[Round], shrinkage: Regularization) -> Result<(Path, f64)> {
         let (mut path, mut t) = (self.all_pairs(shrinkage)?, t);
         for round in rounds {
             path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
@@ -327,8 +398,8 @@ fn across_families(all: &Scatter, data: &Dataset, families: &Labels) -> Option<S
     all.clone().across(&within, similar(both).ok()?.as_ref())
 }
 
-fn solve(scatter: &Scatter, shrinkage: f64) -> Result<Path> {
-    let gmml = Gmml { regularization: Regularization::ShrinkSimilar(shrinkage), ..Gmml::default() };
+fn solve(scatter: &Scatter, regularization: Regularization) -> Result<Path> {
+    let gmml = Gmml { regularization, ..Gmml::default() };
     Ok(Path::Solved(Box::new(gmml.solve(scatter)?)))
 }
 

@@ -19,6 +19,8 @@ pub enum Regularization {
     Shrinkage(f64),
     /// `S` alone towards its diagonal: `D` keeps the directions in which classes differ.
     ShrinkSimilar(f64),
+    /// `S` alone towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, a ridge in the columns' own units.
+    ShrinkSimilarToIdentity(f64),
     /// Both towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, the same for `D`.
     ShrinkToIdentity(f64),
     /// `S` alone towards its diagonal, by the amount of [`analytic_shrinkage`].
@@ -67,7 +69,10 @@ impl Regularization {
                 value: x.to_string(),
                 allowed: "finite and at least 0",
             }),
-            Self::Shrinkage(x) | Self::ShrinkSimilar(x) | Self::ShrinkToIdentity(x)
+            Self::Shrinkage(x)
+            | Self::ShrinkSimilar(x)
+            | Self::ShrinkSimilarToIdentity(x)
+            | Self::ShrinkToIdentity(x)
                 if !(0.0..=1.0).contains(&x) =>
             {
                 Err(Error::Parameter { name: "shrinkage", value: x.to_string(), allowed: "between 0 and 1" })
@@ -110,6 +115,7 @@ pub(crate) fn prepare(
             shrink_to_diagonal(&mut d, rho);
         }
         Regularization::ShrinkSimilar(rho) => shrink_to_diagonal(&mut s, rho),
+        Regularization::ShrinkSimilarToIdentity(rho) => shrink_to_identity(&mut s, rho),
         Regularization::ShrinkToIdentity(rho) => {
             shrink_to_identity(&mut s, rho);
             shrink_to_identity(&mut d, rho);

@@ -118,6 +118,7 @@ impl Gmml {
             Regularization::Lambda(_) => matches!(self.prior, Prior::Identity),
             Regularization::Shrinkage(rho)
             | Regularization::ShrinkSimilar(rho)
+            | Regularization::ShrinkSimilarToIdentity(rho)
             | Regularization::ShrinkToIdentity(rho) => rho == 0.0,
             Regularization::Analytic => false,
         }

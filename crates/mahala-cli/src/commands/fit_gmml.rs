@@ -282,15 +282,12 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     let mut notes: Vec<String> = diagnostics.span.as_ref().map(span).into_iter().collect();
     notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
-        let names: Vec<&str> =
-            diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).take(10).collect();
-        let more = diagnostics.constant_columns.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let names: Vec<&str> = diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).collect();
         let which = match args.pairs {
             PairsArg::File(_) => "columns that differ in no pair",
             _ => "constant columns",
         };
-        notes.push(format!("{which} have weight 0: {}{more}", names.join(", ")));
+        notes.push(format!("{which} have weight 0: {}", table::first_names(&names)));
     }
     let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {

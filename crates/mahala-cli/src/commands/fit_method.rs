@@ -181,14 +181,14 @@ fn without_weight(data: &Table, model: &Model) -> Option<String> {
     let l = model.metric.components();
     let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
     let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();
-    let more = names.len().saturating_sub(10);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let shown: Vec<&str> = names.into_iter().take(10).collect();
-    (!shown.is_empty()).then(|| format!("columns with weight 0: {}{more}", shown.join(", ")))
+    (!names.is_empty()).then(|| format!("columns with weight 0: {}", table::first_names(&names)))
 }
 
-/// What the automatic mode chose, why, and the best of what it tried.
+/// What the method chose; the automatic mode also why, and the best of what it tried.
 fn choice_in_words(choice: &Value) -> Vec<String> {
+    if let Some(gamma) = choice["gamma"].as_f64() {
+        return vec![format!("chose: gamma = {gamma}")];
+    }
     let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let mut trials: Vec<&Value> = choice["trials"].as_array().into_iter().flatten().collect();
@@ -203,7 +203,8 @@ fn choice_in_words(choice: &Value) -> Vec<String> {
     let mut lines: Vec<String> =
         chosen.map(|member| format!("chose: {}", member["recipe"].as_str().unwrap_or_default())).collect();
     lines.push(format!(
-        "because they are {}, over {folds}; work of {:.1} plain fits",
+        "because {} {}, over {folds}; work of {:.1} plain fits",
+        if lines.len() == 1 { "it is" } else { "they are" },
         text("reason"),
         number(&choice["cost"])
     ));

@@ -133,6 +133,9 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
         lines.push(("objective", table::rounded(objective)));
     }
     let choice = &model.diagnostics["choice"];
+    if let Some(gamma) = choice["gamma"].as_f64() {
+        lines.push(("gamma chosen", gamma.to_string()));
+    }
     for member in choice["recipes"].as_array().into_iter().flatten() {
         lines.push(("recipe", show(&member["recipe"])));
     }

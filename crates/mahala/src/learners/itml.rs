@@ -26,7 +26,7 @@ use crate::select::wrong_votes;
 use crate::verify::{area_under_curve, squared_pair_distances};
 use faer::MatRef;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Parameters of ITML. An iteration is a projection; the objective is that of the formula.
 ///
@@ -121,7 +121,13 @@ impl Learner for Itml {
             GammaChoice::CrossValidated => self.chosen_gamma(training, observer)?,
         };
         match gamma {
-            Ok(gamma) => self.learn_with(gamma, training, observer),
+            Ok(gamma) => {
+                let mut learned = self.learn_with(gamma, training, observer)?;
+                if self.gamma == GammaChoice::CrossValidated {
+                    learned.report.choice = Some(json!({"gamma": gamma}));
+                }
+                Ok(learned)
+            }
             Err(outcome) => {
                 let report = Report { iterations: 0, objective: None, outcome, choice: None };
                 Ok(Learned { metric: Metric::euclidean(training.rows().columns()), report })
@@ -191,10 +197,10 @@ impl Itml {
                 let (train, test) = folds.split(fold);
                 loss += match training {
                     Training::Labelled(data) | Training::Grouped(data, _) => {
-                        self.held_out_error(gamma, data, &train, &test)
+                        self.held_out_error(gamma, data, &train, &test, observer)
                     }
                     Training::Paired(_, pairs) => {
-                        self.held_out_ranking(gamma, training, pairs, &train, &test)
+                        self.held_out_ranking(gamma, training, pairs, &train, &test, observer)
                     }
                 }?;
             }
@@ -205,9 +211,16 @@ impl Itml {
         Ok(Ok(best))
     }
 
-    fn held_out_error(&self, gamma: f64, data: &Dataset, train: &[usize], test: &[usize]) -> Result<f64> {
+    fn held_out_error(
+        &self,
+        gamma: f64,
+        data: &Dataset,
+        train: &[usize],
+        test: &[usize],
+        observer: &mut Observer<'_>,
+    ) -> Result<f64> {
         let (train, test) = (data.subset(train), data.subset(test));
-        let metric = self.learn_with(gamma, &Training::Labelled(&train), &mut |_| Order::GoOn)?.metric;
+        let metric = self.learn_with(gamma, &Training::Labelled(&train), &mut silent(observer))?.metric;
         let seen = |part: &Dataset| Dataset::new(metric.transform(part.rows())?, part.labels().clone());
         let wrong = wrong_votes(&seen(&train)?, &seen(&test)?, self.k.min(train.len()))?;
         Ok(wrong as f64 / test.len() as f64)
@@ -220,12 +233,18 @@ impl Itml {
         pairs: &Pairs,
         train: &[usize],
         test: &[usize],
+        observer: &mut Observer<'_>,
     ) -> Result<f64> {
         let rows = training.rows();
         let (train, test) = (pairs.subset(train), pairs.subset(test));
-        let metric = self.learn_with(gamma, &Training::Paired(rows, &train), &mut |_| Order::GoOn)?.metric;
+        let metric = self.learn_with(gamma, &Training::Paired(rows, &train), &mut silent(observer))?.metric;
         Ok(1.0 - area_under_curve(&squared_pair_distances(&metric, rows, rows, &test)?, &test))
     }
+}
+
+/// An observer of the search for γ: asked whether to go on, not told how far a trial is.
+fn silent(observer: &mut Observer<'_>) -> impl FnMut(Step) -> Order {
+    move |_| observer(Step { iteration: 0, objective: None })
 }
 
 /// The state of the cyclic projections.
@@ -436,9 +455,22 @@ mod tests {
         let codes: Vec<i64> = (0..30).map(|i| i64::from(rows.row(i)[2] > 0.2)).collect();
         let data = Dataset::new(rows, crate::Labels::from_integers(&codes)).unwrap();
         let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let gamma = learned.report.choice.unwrap()["gamma"].as_f64().unwrap();
+        let same = Itml { gamma: GammaChoice::Fixed(gamma), ..method.clone() };
+        let same = same.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        assert_eq!(same.report.objective, learned.report.objective);
         let a = learned.metric.matrix().unwrap();
         assert!(a[(2, 2)] > a[(0, 0)], "the third column decides: {a:?}");
         let ended = method.learn(&Training::Labelled(&data), &mut |_| Order::TimeUp).unwrap();
         assert_eq!(ended.report.outcome, Outcome::TimeLimit);
+        // Within the first trial too.
+        let mut asked = 0;
+        let later = |_: Step| {
+            asked += 1;
+            if asked < 3 { Order::GoOn } else { Order::Cancel }
+        };
+        let ended = method.learn(&Training::Labelled(&data), &mut { later }).unwrap();
+        assert_eq!(ended.report.outcome, Outcome::Cancelled);
+        assert!(asked < 6, "asked {asked} times after it said to stop");
     }
 }

@@ -34,6 +34,7 @@ pub use named::{NAMES, named};
 pub use nca::Nca;
 pub use start::Start;
 
+use crate::all_pairs::check_labels;
 use crate::auto::Auto;
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
@@ -41,6 +42,7 @@ use crate::gmml::Gmml;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
 use crate::random::Random;
+use crate::recipe::Recipe;
 use crate::standardize::ColumnStatistics;
 use serde::Serialize;
 use serde_json::Value;
@@ -271,6 +273,24 @@ impl Learner for Gmml {
         };
         let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
         Ok(Learned { metric: fit.metric, report })
+    }
+}
+
+impl Learner for Recipe {
+    fn name(&self) -> &'static str {
+        "recipe"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+        let data = training.labelled(self.name())?;
+        check_labels(data.labels())?;
+        let metric = self.fit_across(data, training.groups())?;
+        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
+        Ok(Learned { metric, report })
     }
 }
 

@@ -3,12 +3,13 @@
 use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Lmnn, Mcml, Mmc, Nca};
 use crate::auto::Auto;
 use crate::error::{Error, Result};
+use crate::recipe::Recipe;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 9] =
-    ["auto", "euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+pub const NAMES: [&str; 10] =
+    ["auto", "recipe", "euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
 ///
@@ -26,6 +27,7 @@ pub const NAMES: [&str; 9] =
 pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
     match name {
         "auto" => read::<Auto>("auto", parameters),
+        "recipe" => read::<Recipe>("recipe", parameters),
         "euclidean" => read::<Euclidean>("euclidean", parameters),
         "covariance" => read::<Covariance>("covariance", parameters),
         "itml" => read::<Itml>("itml", parameters),
