@@ -28,6 +28,7 @@ STYLE = {
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "figures")
     plt.rcParams.update(STYLE)
+    only = sys.argv[2:]
     for name, draw in [
         ("beyond-shrinkage", shrinkage),
         ("beyond-directions", directions),
@@ -37,6 +38,8 @@ def main():
         ("beyond-labels", label_sets),
         ("beyond-local", local),
     ]:
+        if only and name not in only:
+            continue
         figure = draw()
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
         plt.close(figure)
@@ -50,9 +53,8 @@ def bars(axes, names, errors, colors):
         axes.annotate(f"{mean:.2f}", (x, 0), (0, 4), "data", "offset points", ha="center", color="white")
 
 
-def digits_errors(learners, rows=300, runs=20):
-    """The errors of five neighbours on digits, a run each row, a learner each column."""
-    X, y = load_digits(return_X_y=True)
+def errors_of(learners, X, y, rows, runs=20):
+    """The errors of five neighbours, a run each row, a learner each column."""
     errors = []
     for seed in range(runs):
         learn, test, y_learn, y_test = train_test_split(X, y, train_size=rows, random_state=seed, stratify=y)
@@ -70,11 +72,11 @@ def shrinkage():
     figure, axes = plt.subplots(figsize=(5.4, 3.4))
     shares = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9]
     for towards, color, name in [(False, ORANGE, "to its diagonal"), (True, BLUE, "to the identity")]:
-        learners = [RecipeGMML(t=0.3, shrinkage=share, towards_identity=towards) for share in shares]
-        means = digits_errors(learners).mean(axis=0)
+        learners = [RecipeGMML(t=0, shrinkage=share, towards_identity=towards) for share in shares]
+        means = errors_of(learners, *load_digits(return_X_y=True), 100).mean(axis=0)
         print(f"shrinkage {name}:", dict(zip(shares, means.round(2))))
         axes.plot(shares, means, "o-", color=color, label=name)
-    axes.set(xlabel="shrinkage of S", ylabel="error (%)", ylim=(0, None), title="Digits, 300 rows, t = 0.3")
+    axes.set(xlabel="shrinkage of S", ylabel="error (%)", ylim=(0, None), title="Digits, 100 rows, t = 0")
     axes.legend()
     return figure
 
@@ -84,7 +86,8 @@ def directions():
     figure, axes = plt.subplots(figsize=(5.4, 3.4))
     numbers = [4, 6, 9, 14, 18, 27, 36, 50, 61]
     settings = {"t": 0.3, "shrinkage": 0.3, "towards_identity": True}
-    means = digits_errors([RecipeGMML(directions=r, **settings) for r in numbers]).mean(axis=0)
+    learners = [RecipeGMML(directions=r, **settings) for r in numbers]
+    means = errors_of(learners, *load_digits(return_X_y=True), 300).mean(axis=0)
     print("directions:", dict(zip(numbers, means.round(2))))
     axes.plot(numbers, means, "o-", color=BLUE)
     axes.axvline(9, color=GREY, linestyle="--", linewidth=1)
@@ -94,14 +97,20 @@ def directions():
 
 
 def rounds():
-    """All pairs, then neighbourhoods under the metric so far."""
-    chains = [[], [(3, 0.5)], [(3, 0.5), (3, 0.5)], [(3, 0.5)] * 3]
-    settings = {"t": 0.3, "shrinkage": 0.3, "towards_identity": True}
-    errors = digits_errors([RecipeGMML(rounds=chain, **settings) for chain in chains], rows=900)
+    """All pairs, then neighbourhoods under the metric so far: classes of several clusters."""
+    rng = np.random.default_rng(0)
+    clusters = rng.integers(0, 12, 1200)
+    X = np.hstack([3 * rng.normal(size=(12, 4))[clusters] + rng.normal(size=(1200, 4)), 4 * rng.normal(size=(1200, 8))])
+    learners = [RecipeGMML(t=0.3, rounds=[(3, 0.5)] * count) for count in range(4)]
+    errors = errors_of(learners, X, clusters % 3, 600)
     print("rounds:", errors.mean(axis=0).round(2), "better than none:", (errors[:, 1:] < errors[:, :1]).sum(axis=0))
+    settings = {"t": 0.3, "shrinkage": 0.3, "towards_identity": True}
+    learners = [RecipeGMML(rounds=[(3, 0.5)] * count, **settings) for count in range(3)]
+    digits = errors_of(learners, *load_digits(return_X_y=True), 900)
+    print("rounds on digits:", digits.mean(axis=0).round(2), "better:", (digits[:, 1:] < digits[:, :1]).sum(axis=0))
     figure, axes = plt.subplots(figsize=(5.4, 3.4))
     bars(axes, ["all pairs", "one round", "two", "three"], errors, [GREY, BLUE, BLUE, BLUE])
-    axes.set(ylabel="error (%)", title="Digits, 900 rows: neighbourhoods of 3")
+    axes.set(ylabel="error (%)", title="Three classes of four clusters each, among noise")
     return figure
 
 
@@ -114,7 +123,7 @@ def balance():
         keep = (y_learn < 2) | (np.random.default_rng(seed).random(len(y_learn)) < 0.2)
         learn, y_learn, row = learn[keep], y_learn[keep], []
         for choice in (None, "classes", "class-pairs"):
-            gmml = GMML(balance=choice).fit(learn, y_learn)
+            gmml = GMML(t="cv", balance=choice).fit(learn, y_learn)
             knn = KNeighborsClassifier().fit(gmml.transform(learn), y_learn)
             row.append(100 * (1 - balanced_accuracy_score(y_test, knn.predict(gmml.transform(test)))))
         errors.append(row)
@@ -162,7 +171,7 @@ def label_sets():
         X = StandardScaler().fit_transform(X)
         whole = np.unique(Y, axis=0, return_inverse=True)[1].ravel()
         row = []
-        for learner in (None, GMML().fit(X[:400], whole[:400]), GMML().fit(X[:400], Y[:400])):
+        for learner in (None, GMML(t="cv").fit(X[:400], whole[:400]), GMML(t="cv").fit(X[:400], Y[:400])):
             Z = X if learner is None else learner.transform(X)
             near = NearestNeighbors(n_neighbors=5).fit(Z[:400]).kneighbors(Z[400:], return_distance=False)
             a, b = Y[400:, None].astype(bool), Y[near].astype(bool)
