@@ -10,14 +10,27 @@ import time
 
 import numpy as np
 import pytest
-from mahala import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, MahalanobisKNN, load, save
+from mahala import (
+    ITML,
+    LMNN,
+    MCML,
+    MMC,
+    NCA,
+    Covariance,
+    Euclidean,
+    FlatGeo,
+    MahalanobisKNN,
+    RecipeGMML,
+    load,
+    save,
+)
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 ITERATING = [ITML(), LMNN(), NCA(max_iter=500), MCML(max_iter=500), MMC(), MMC(diagonal=True), FlatGeo()]
-EVERY = [Euclidean(), Covariance(), *ITERATING]
+EVERY = [Euclidean(), Covariance(), RecipeGMML(rounds=[(3, 0.5), (3, 0.2)], directions=3), *ITERATING]
 
 
 def name(estimator):

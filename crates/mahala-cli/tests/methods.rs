@@ -148,7 +148,10 @@ fn what_cannot_be_is_refused_in_words() {
     );
     place.misuse(&fit("--method itml --set gamma"), "it must be KEY=VALUE, such as gamma=0.1");
     place.misuse(&fit("--method itml --time-limit 0"), "it must be a number of seconds above 0");
-    place.misuse(&fit("--method nothing"), "[possible values: euclidean, covariance, gmml, auto, recipe, itml, lmnn");
+    place.misuse(
+        &fit("--method nothing"),
+        "[possible values: euclidean, covariance, gmml, auto, recipe, itml, lmnn",
+    );
 }
 
 /// Whether there is a model; if not, there is an error in words.

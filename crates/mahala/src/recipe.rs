@@ -155,9 +155,10 @@ impl Recipe {
 
     /// How `S` is shrunk in the columns.
     pub(crate) fn regularization(&self) -> Regularization {
-        match self.towards_identity {
-            true => Regularization::ShrinkSimilarToIdentity(self.shrinkage),
-            false => Regularization::ShrinkSimilar(self.shrinkage),
+        if self.towards_identity {
+            Regularization::ShrinkSimilarToIdentity(self.shrinkage)
+        } else {
+            Regularization::ShrinkSimilar(self.shrinkage)
         }
     }
 

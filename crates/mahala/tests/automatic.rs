@@ -80,6 +80,59 @@ fn a_recipe_of_all_pairs_is_the_plain_fit() {
 }
 
 #[test]
+fn s_alone_is_shrunk_to_the_identity() {
+    let data = clouds(&[25, 30], 4, 5);
+    let (scatter, _) = Scatter::all_pairs_of(&data).unwrap();
+    let (s, d) = (scatter.s(), scatter.d());
+    let mean = (0..4).map(|j| s[(j, j)]).sum::<f64>() / 4.0;
+    let shrunk = Mat::from_fn(4, 4, |i, j| 0.3 * s[(i, j)] + if i == j { 0.7 * mean } else { 0.0 });
+    let regularization = Regularization::ShrinkSimilarToIdentity(0.7);
+    let fit = Gmml { regularization, t: TChoice::Fixed(0.5), ..Gmml::default() }.fit(&data).unwrap();
+    // Half-way A solves ASA = D; A is known up to a factor, and so is D.
+    let a = fit.metric.matrix().unwrap();
+    let back = &a * &shrunk * &a;
+    let ratio = back[(0, 0)] / d[(0, 0)];
+    for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+        assert!((back[(i, j)] - ratio * d[(i, j)]).abs() < 1e-10 * back.norm_max(), "{i} {j}");
+    }
+    let recipe = Recipe { shrinkage: 0.7, towards_identity: true, ..Recipe::all_pairs(0.5) };
+    assert_eq!(recipe.to_string(), "S shrunk by 0.7 to the identity, all pairs at t = 0.5");
+    let same = recipe.fit(&data).unwrap().matrix().unwrap();
+    let ratio = same[(0, 0)] / a[(0, 0)];
+    for (i, j) in (0..4).flat_map(|i| (0..4).map(move |j| (i, j))) {
+        assert!((same[(i, j)] - ratio * a[(i, j)]).abs() < 1e-10 * same.norm_max(), "{i} {j}");
+    }
+}
+
+#[test]
+fn a_recipe_is_a_method_with_parameters_in_a_file() {
+    use mahala::learners::{Order, Training, named};
+    let data = clouds(&[40, 40], 4, 6);
+    let parameters = serde_json::json!({"t": 0.25, "rounds": [[3, 0.5]], "directions": 2, "shrinkage": 0.1});
+    let method = named("recipe", parameters).unwrap();
+    assert_eq!(method.parameters()["rounds"], serde_json::json!([[3, 0.5]]));
+    let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+    let recipe = Recipe {
+        shrinkage: 0.1,
+        directions: Some(2),
+        rounds: vec![Round { neighbors: 3, t: 0.5 }],
+        ..Recipe::all_pairs(0.25)
+    };
+    assert_eq!(learned.metric.matrix().unwrap(), recipe.fit(&data).unwrap().matrix().unwrap());
+    for wrong in [
+        serde_json::json!({"rounds": [[0, 0.5]]}),
+        serde_json::json!({"directions": 0}),
+        serde_json::json!({"t": 2.0}),
+        serde_json::json!({"rounds": [[3, -1.0]]}),
+        serde_json::json!({"shrinkage": 1.5}),
+    ] {
+        let method = named("recipe", wrong.clone()).unwrap();
+        assert!(method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).is_err(), "{wrong}");
+    }
+    assert!(named("recipe", serde_json::json!({"rounds": 3})).is_err());
+}
+
+#[test]
 fn neighbours_are_those_of_the_plain_formula() {
     let data = clouds(&[12, 7, 1], 3, 3);
     let pairs = Pairs::nearest(data.rows(), data.labels(), 3).unwrap();
