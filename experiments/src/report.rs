@@ -90,6 +90,7 @@ fn in_short(results: &Results) -> Vec<String> {
         gmml.len() - far.len(),
         gmml.len(),
     ));
+    points.extend(automatic(results));
     let minima: Vec<_> = paper_sets().filter_map(|set| Some((set, minimum(results, set)?))).collect();
     let near = minima.iter().filter(|(_, minimum)| minimum.is_near()).count();
     points.push(format!(
@@ -98,6 +99,31 @@ fn in_short(results: &Results) -> Vec<String> {
     ));
     points.extend(report_times::in_short(results));
     points
+}
+
+/// How the automatic mode does beside the lowest of the paper's bars of each set.
+fn automatic(results: &Results) -> Option<String> {
+    let lowest = |set: &Set| {
+        let bars = METHODS.iter().filter_map(|&method| paper::bar(set.paper, method));
+        bars.min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let cell = |set: &'static Set| Some((set, results.error(set, Method::Auto)?, lowest(set)?));
+    let cells: Vec<_> = paper_sets().filter_map(cell).collect();
+    let above: Vec<String> = cells
+        .iter()
+        .filter(|(_, ours, (bar, _))| ours.mean > *bar)
+        .map(|(set, ours, (bar, std))| {
+            format!("{} ({:.2} against {bar:.2} ± {std:.2})", set.title, ours.mean)
+        })
+        .collect();
+    let but = if above.is_empty() { String::new() } else { format!("; above it on {}", above.join(", ")) };
+    (!cells.is_empty()).then(|| {
+        format!(
+            "**GMML auto** is at or below the lowest of the paper's five bars on {} of {} sets{but}.",
+            cells.len() - above.len(),
+            cells.len(),
+        )
+    })
 }
 
 /// Our least error over t and the paper's.
