@@ -107,13 +107,13 @@ impl Auto {
         let (folds, repeats) = divide(&part, groups.as_ref(), self.seed)?;
         let mut search = Search::new(self, &folds, repeats, &part, watch)?;
         search.run()?;
+        let first = *search.ranking().first().ok_or(Error::NoUsableFold { rows: part.len() })?;
         let mut members = search.members();
         while members.len() > 1 && search.too_much_to_blend(&members) {
             members.pop();
         }
         let (size, error) = search.size(&members)?;
         members.truncate(size);
-        let first = *search.ranking().first().ok_or(Error::NoUsableFold { rows: part.len() })?;
         let (tried, least) = (search.trials.len(), 100.0 * search.trials[first].error);
         let reason = match &members[..] {
             [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
