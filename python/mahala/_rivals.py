@@ -462,7 +462,7 @@ class MCML(Rival):
 
 #: By the library's names.
 RIVALS: dict[str, type[Rival]] = {
-    rival._method: rival for rival in (Euclidean, Covariance, ITML, LMNN, NCA, MCML, MMC, FlatGeo)
+    rival._method: rival for rival in (Euclidean, Covariance, RecipeGMML, ITML, LMNN, NCA, MCML, MMC, FlatGeo)
 }
 for _rival in RIVALS.values():
     _rival.__doc__ = (_rival.__doc__ or "").replace("{shared}", SHARED)
@@ -474,4 +474,6 @@ def unfitted(params: dict[str, Any]) -> Rival:
     names = {theirs: ours for ours, theirs in rival._names.items()}
     known = rival._get_param_names()
     wanted = {names.get(key, key): value for key, value in params.items()}
+    if "rounds" in wanted:
+        wanted["rounds"] = [tuple(step) for step in wanted["rounds"]]
     return rival(**{key: value for key, value in wanted.items() if key in known})
