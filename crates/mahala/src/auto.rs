@@ -12,8 +12,9 @@ use crate::blend::blend;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
+use crate::ground::Ground;
 use crate::metric::Metric;
-use crate::recipe::{Ground, Recipe};
+use crate::recipe::Recipe;
 use crate::select::{Watch, choose_rows};
 use serde::{Deserialize, Serialize};
 

@@ -25,11 +25,11 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// The neighbours that vote on the test rows, both as a metric sees them: for k + 2 voters, and one more where a
-    /// row finds itself.
-    pub(crate) fn nearest(&self, voters: Rows, test: &Rows, k: usize) -> Result<Neighbors> {
+    /// How wrong the vote on each test row is, in [`quarters`], with voters and test rows as a metric sees them.
+    pub(crate) fn wrong(&self, voters: Rows, test: &Rows, k: usize) -> Result<Vec<u8>> {
+        // For k + 2 voters, and one more where a row finds itself.
         let count = (k + 2 + usize::from(self.own.is_some())).min(voters.len());
-        Knn::new(voters)?.search(test, count)
+        Ok(quarters(&Knn::new(voters)?.search(test, count)?, self, k))
     }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Resu
 }
 
 /// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
-pub(crate) fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
+fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
     let (labels, truth) = (fold.voters.labels(), fold.test.labels());
     let sizes = [(k.saturating_sub(2).max(1), 1), (k, 2 | WRONG_AT_K), (k + 2, 1)];
     let mut votes = vec![0u32; labels.class_count()];

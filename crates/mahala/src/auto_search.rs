@@ -1,10 +1,11 @@
 //! The search of the automatic mode: what is tried, in which order, and what it may cost.
 
 use crate::auto::{Auto, Trial};
-use crate::auto_folds::{Fold, WRONG_AT_K, difference, quarters};
+use crate::auto_folds::{Fold, WRONG_AT_K, difference};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::recipe::{Frame, Ground, Path, Recipe, Round};
+use crate::ground::{Frame, Ground, Path};
+use crate::recipe::{Recipe, Round};
 use crate::select::{Watch, is_lack_of_pairs};
 
 /// What is tried first; the others only where that did well.
@@ -332,7 +333,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
         let search = |&t: &f64| -> Result<Vec<u8>> {
             let (rows, queries) = (path.rows_at(&voters, t)?, path.rows_at(&queries, t)?);
-            Ok(quarters(&fold.nearest(rows, &queries, self.auto.k)?, fold, self.auto.k))
+            fold.wrong(rows, &queries, self.auto.k)
         };
         values.iter().map(search).collect()
     }

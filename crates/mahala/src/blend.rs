@@ -10,15 +10,16 @@
 //! neighbourhoods. Recipes that cross-validation can hardly tell apart err on different rows; their blend errs less than
 //! most of them.
 
-use crate::auto_folds::{WRONG_AT_K, difference, quarters};
+use crate::auto_folds::{WRONG_AT_K, difference};
 use crate::auto_search::{Kind, Search};
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
+use crate::ground::Ground;
 use crate::knn::Knn;
 use crate::linalg::{eigen, weighted_gram};
 use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::recipe::{Ground, Recipe};
+use crate::recipe::Recipe;
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 
@@ -94,11 +95,7 @@ impl Search<'_, '_> {
                 sum.add(&recipe.fit_on(ground)?, *weight, fold.voters.rows(), self.auto.k)?;
                 let metric = sum.metric()?;
                 let seen = |part: &Dataset| metric.transform(part.rows());
-                votes.extend(quarters(
-                    &fold.nearest(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)?,
-                    fold,
-                    self.auto.k,
-                ));
+                votes.extend(fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)?);
             }
         }
         let wrong: Vec<Vec<u8>> =

@@ -77,6 +77,7 @@ mod geodesic;
 mod gmml;
 mod graded;
 mod gram;
+mod ground;
 mod kernel;
 mod kernel_gmml;
 mod kmeans;

@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, is_missing, parse_cell};
 use super::collect::Collector;
-use super::columns::{Columns, Plan, plan};
+use super::columns::Plan;
 use super::decimal::DecimalMarks;
 use super::error::{InputError, at_column, excerpt, shell};
 use super::record::RecordReader;
@@ -19,11 +19,7 @@ pub(super) fn read(
 ) -> Result<Table, InputError> {
     let mut text = TextTable::open(source, delimiter, options)?;
     let name = text.records.source.clone();
-    let columns = match text.names.take() {
-        Some(names) => Columns::named(names),
-        None => Columns::numbered(text.width),
-    };
-    let plan = plan(&name, &columns, options)?;
+    let plan = text.plan(options)?;
     let mut marks = DecimalMarks::new(plan.features.len(), text.delimiter);
     let mut rows = Collector::new(&name, "line", &plan, options.missing);
     let mut number = 0;

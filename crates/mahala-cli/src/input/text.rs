@@ -12,6 +12,7 @@
 use std::io::{BufRead, Cursor, Read};
 
 use super::cell::{Cell, is_missing, is_numeric, parse_cell};
+use super::columns::{Columns, Plan, plan};
 use super::error::{InputError, at, count, excerpt};
 use super::record::RecordReader;
 use super::source::Source;
@@ -66,6 +67,15 @@ const SNIFF_MOST: usize = 1 << 24;
 const SAMPLE_RECORDS: usize = 50;
 
 impl TextTable {
+    /// What each column is for; takes the names.
+    pub(super) fn plan(&mut self, options: &ReadOptions) -> Result<Plan, InputError> {
+        let columns = match self.names.take() {
+            Some(names) => Columns::named(names),
+            None => Columns::numbered(self.width),
+        };
+        plan(&self.records.source, &columns, options)
+    }
+
     /// Opens a text table; `delimiter` is found from the first lines if it is not given.
     pub(super) fn open(
         source: Source,

@@ -106,7 +106,7 @@ pub struct Report {
     pub objective: Option<f64>,
     /// Why it stopped.
     pub outcome: Outcome,
-    /// What was tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`].
+    /// What was tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`], or ITML's γ.
     pub choice: Option<Value>,
 }
 

@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::super::cell::is_missing;
-use super::super::columns::{Columns, Plan, plan};
+use super::super::columns::Plan;
 use super::super::csv::{header_only, read_row};
 use super::super::decimal::DecimalMarks;
 use super::super::error::{InputError, at_column};
@@ -71,11 +71,7 @@ impl TextFile {
     ) -> Result<Self, InputError> {
         let mut text = TextTable::open(source, delimiter, options)?;
         let name = text.records.source.clone();
-        let columns = match text.names.take() {
-            Some(names) => Columns::named(names),
-            None => Columns::numbered(text.width),
-        };
-        let plan = plan(&name, &columns, options)?;
+        let plan = text.plan(options)?;
         let mut roles = vec![Role::Nothing; text.width];
         plan.features.iter().enumerate().for_each(|(slot, &j)| roles[j] = Role::Feature(slot));
         if let Some(j) = plan.label {

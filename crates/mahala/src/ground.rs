@@ -1,0 +1,218 @@
+//! Where recipes are followed: the training rows and their sums, the coordinates a recipe learns in, and its paths.
+
+use crate::dataset::{Dataset, Labels, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::Gmml;
+use crate::linalg::product;
+use crate::metric::{Metric, project, standardized};
+use crate::pairs::Pairs;
+use crate::recipe::{Recipe, Round};
+use crate::regularize::Regularization;
+use crate::scatter::Scatter;
+use crate::select::{is_lack_of_pairs, weighted};
+use crate::solution::{Solution, weights_at};
+use crate::standardize::ColumnStatistics;
+use crate::subspace::Subspace;
+use faer::Mat;
+
+/// What every recipe needs of the training rows, computed once.
+pub(crate) struct Ground<'a> {
+    pub(crate) data: &'a Dataset,
+    families: Option<&'a Labels>,
+    pub(crate) statistics: ColumnStatistics,
+    scatter: Scatter,
+}
+
+/// Training rows in the coordinates a recipe learns in: centred, scaled, reduced.
+pub(crate) struct Frame {
+    mean: Vec<f64>,
+    scale: Option<Vec<f64>>,
+    rows: Rows,
+    labels: Labels,
+    families: Option<Labels>,
+    start: Start,
+}
+
+enum Start {
+    /// In the columns themselves.
+    Columns(Scatter),
+    /// In the directions of a pencil, where `S⁻¹ ♯_t D = diag(μᵗ)`.
+    Directions { v: Mat<f64>, log_mu: Vec<f64> },
+}
+
+/// A geodesic in the coordinates of a frame.
+pub(crate) enum Path {
+    /// Weights `μ^{t/2}` on the coordinates as they are.
+    Weights(Vec<f64>),
+    Solved(Box<Solution>),
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn of(data: &'a Dataset, families: Option<&'a Labels>) -> Result<Self> {
+        let (mut scatter, _) = Scatter::all_pairs_of(data)?;
+        if let Some(families) = families {
+            scatter = across_families(&scatter, data, families).unwrap_or(scatter);
+        }
+        if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
+            return Err(Error::AllConstant { columns: data.columns() });
+        }
+        Ok(Self { data, families, statistics: ColumnStatistics::of(data.rows()), scatter })
+    }
+
+    /// The leading directions, all of them: a recipe takes the first few.
+    pub(crate) fn subspace(&self, shrinkage: Regularization) -> Result<Subspace> {
+        Subspace::of(&self.scatter, shrinkage)
+    }
+
+    /// A recipe's coordinates, its last path, and the t on it.
+    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
+        let frame = self.frame(recipe)?;
+        let (path, last) = match recipe.t {
+            Some(t) => frame.follow(t, &recipe.rounds, recipe.regularization())?,
+            None => (Path::Weights(vec![0.0; self.data.columns()]), 0.0),
+        };
+        Ok((frame, path, last))
+    }
+
+    fn frame(&self, recipe: &Recipe) -> Result<Frame> {
+        match recipe.directions {
+            Some(r) => self.frame_within(&self.subspace(recipe.regularization())?, r),
+            None => self.frame_of_columns(recipe.standardize),
+        }
+    }
+
+    /// The directions of a pencil do not depend on the columns' units, nor does shrinkage to the diagonal: there
+    /// is nothing to standardise.
+    pub(crate) fn frame_within(&self, subspace: &Subspace, r: usize) -> Result<Frame> {
+        let r = r.min(subspace.log_ratios().len());
+        let v = subspace.directions().subcols(0, r).to_owned();
+        let mean = self.statistics.mean.clone();
+        let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
+        let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
+        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
+        Ok(Frame { mean, scale: None, rows, labels, families, start })
+    }
+
+    fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
+        let mean = self.statistics.mean.clone();
+        let scale = standardize.then(|| self.statistics.scale.clone());
+        let rows =
+            finite(standardized(self.data.rows().values(), &mean, scale.as_deref()), self.data.columns())?;
+        let scatter = match &scale {
+            Some(scale) => self.scatter.clone().standardized(scale),
+            None => self.scatter.clone(),
+        };
+        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
+        Ok(Frame { mean, scale, rows, labels, families, start: Start::Columns(scatter) })
+    }
+}
+
+impl Frame {
+    /// Rows in the same coordinates.
+    pub(crate) fn place(&self, rows: &Rows) -> Result<Rows> {
+        match &self.start {
+            Start::Columns(_) => {
+                finite(standardized(rows.values(), &self.mean, self.scale.as_deref()), rows.columns())
+            }
+            Start::Directions { v, .. } => {
+                finite(project(rows, &self.mean, self.scale.as_deref(), v.as_ref()), v.ncols())
+            }
+        }
+    }
+
+    /// The path of all pairs.
+    pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Path> {
+        match &self.start {
+            Start::Columns(scatter) => solve(scatter, shrinkage),
+            Start::Directions { log_mu, .. } => Ok(Path::Weights(log_mu.clone())),
+        }
+    }
+
+    /// The path of the pairs that are near at t on another path.
+    pub(crate) fn neighborhood(
+        &self,
+        path: &Path,
+        t: f64,
+        neighbors: usize,
+        shrinkage: Regularization,
+    ) -> Result<Path> {
+        let seen = path.rows_at(&path.coordinates(&self.rows), t)?;
+        let pairs = Pairs::nearest_across(&seen, &self.labels, self.families.as_ref(), neighbors)?;
+        let shrinkage = match (&self.start, shrinkage) {
+            // Here the diagonal is all pairs' S.
+            (Start::Directions { .. }, Regularization::ShrinkSimilarToIdentity(rho)) => {
+                Regularization::ShrinkSimilar(rho)
+            }
+            _ => shrinkage,
+        };
+        solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
+    }
+
+    /// All pairs, then round after round: the last path, and the t on it.
+    fn follow(&self, t: f64, rounds: &[Round], shrinkage: Regularization) -> Result<(Path, f64)> {
+        let (mut path, mut t) = (self.all_pairs(shrinkage)?, t);
+        for round in rounds {
+            path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
+            t = round.t;
+        }
+        Ok((path, t))
+    }
+
+    /// The metric at t on a path, for rows as the user has them.
+    pub(crate) fn metric(&self, path: &Path, t: f64) -> Result<Metric> {
+        let within = match path {
+            Path::Weights(log_mu) => {
+                let r = log_mu.len();
+                Mat::from_fn(r, r, |i, j| if i == j { (0.5 * t * log_mu[i]).exp() } else { 0.0 })
+            }
+            Path::Solved(solution) => solution.metric(t)?.components().to_owned(),
+        };
+        let components = match &self.start {
+            Start::Columns(_) => within,
+            Start::Directions { v, .. } => product(within.as_ref(), v.transpose()),
+        };
+        Metric::new(components, self.mean.clone(), self.scale.clone())
+    }
+}
+
+impl Path {
+    /// Rows of the frame in the coordinates in which every t is a weight.
+    pub(crate) fn coordinates(&self, rows: &Rows) -> Vec<f64> {
+        match self {
+            Self::Weights(_) => rows.values().to_vec(),
+            Self::Solved(solution) => solution.coordinates(rows, &vec![0.0; rows.columns()]),
+        }
+    }
+
+    /// Those coordinates, weighted.
+    pub(crate) fn rows_at(&self, coordinates: &[f64], t: f64) -> Result<Rows> {
+        let weights = match self {
+            Self::Weights(log_mu) => weights_at(log_mu, t),
+            Self::Solved(solution) => solution.weights(t),
+        };
+        weighted(coordinates, &weights, Vec::new())
+    }
+}
+
+/// All pairs but those within a family: what rows of one family share is not there between strangers. Pairs within
+/// families are the similar ones if families are the classes.
+fn across_families(all: &Scatter, data: &Dataset, families: &Labels) -> Option<Scatter> {
+    let similar = |labels: Labels| match Scatter::all_pairs_of(&Dataset::new(data.rows().clone(), labels)?) {
+        Ok((scatter, _)) => Ok(Some(scatter)),
+        Err(error) if is_lack_of_pairs(&error) => Ok(None),
+        Err(error) => Err(error),
+    };
+    let both = data.labels().codes().iter().zip(families.codes());
+    let both = Labels::new(both.map(|(class, family)| format!("{class} {family}")));
+    let within = similar(families.clone()).ok()??;
+    all.clone().across(&within, similar(both).ok()?.as_ref())
+}
+
+fn solve(scatter: &Scatter, regularization: Regularization) -> Result<Path> {
+    let gmml = Gmml { regularization, ..Gmml::default() };
+    Ok(Path::Solved(Box::new(gmml.solve(scatter)?)))
+}
+
+fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {
+    Rows::new(values, columns).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+}
