@@ -90,7 +90,7 @@ impl Recipe {
     /// Follows the recipe.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; a parameter out of range.
+    /// As [`Gmml::fit`](crate::Gmml::fit); a parameter out of range.
     pub fn fit(&self, data: &Dataset) -> Result<Metric> {
         self.fit_across(data, None)
     }
