@@ -146,7 +146,13 @@ pub(super) struct Coded {
     pub(super) codes: Vec<u32>,
     by_name: HashMap<Vec<u8>, u32>,
     by_integer: HashMap<i128, u32>,
+    /// The codes of the integers from 0 on, of which most labels are; [`NEW`] for those not seen.
+    by_small_integer: Vec<u32>,
 }
+
+const NEW: u32 = u32::MAX;
+/// Integers below this are looked up by position.
+const SMALL: usize = 4096;
 
 impl Coded {
     /// The code of a label as it is written.
@@ -169,7 +175,7 @@ impl Coded {
     /// The code of a typed label; `None` if it is missing.
     pub(super) fn of_scalar(&mut self, value: Scalar<'_>) -> Option<u32> {
         if let Scalar::Int(integer) = value
-            && let Some(&code) = self.by_integer.get(&integer)
+            && let Some(code) = self.of_integer(integer)
         {
             return Some(code);
         }
@@ -180,8 +186,30 @@ impl Coded {
         }
         let code = self.of_text(value.label()?.as_bytes());
         if let Scalar::Int(integer) = value {
-            self.by_integer.insert(integer, code);
+            self.remember(integer, code);
         }
         Some(code)
+    }
+
+    fn of_integer(&self, integer: i128) -> Option<u32> {
+        match usize::try_from(integer) {
+            Ok(small) if small < SMALL => {
+                self.by_small_integer.get(small).copied().filter(|&code| code != NEW)
+            }
+            _ => self.by_integer.get(&integer).copied(),
+        }
+    }
+
+    fn remember(&mut self, integer: i128, code: u32) {
+        match usize::try_from(integer) {
+            Ok(small) if small < SMALL => {
+                let length = self.by_small_integer.len().max(small + 1);
+                self.by_small_integer.resize(length, NEW);
+                self.by_small_integer[small] = code;
+            }
+            _ => {
+                self.by_integer.insert(integer, code);
+            }
+        }
     }
 }

@@ -54,15 +54,13 @@ impl ChunkReader for Positioned {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        let mut bytes = Vec::new();
-        let from = From { file: Arc::clone(&self.file), at: start };
-        from.take(length as u64).read_to_end(&mut bytes)?;
-        if bytes.len() != length {
-            return Err(ParquetError::EOF(format!(
-                "{length} bytes at {start}, of which {} are there",
-                bytes.len()
-            )));
+        // No more than the file has, whatever it claims: one buffer of the right size.
+        let there = usize::try_from(self.length.saturating_sub(start)).unwrap_or(usize::MAX);
+        if there < length {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start}, of which {there} are there")));
         }
+        let mut bytes = vec![0; length];
+        From { file: Arc::clone(&self.file), at: start }.read_exact(&mut bytes)?;
         Ok(bytes.into())
     }
 }
