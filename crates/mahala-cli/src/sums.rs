@@ -6,9 +6,13 @@ use crate::{say, table};
 use anyhow::{Result, bail};
 use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
 
-/// Where two passes are possible, a matrix for each class may take so much; where they are not, more.
-const MATRICES: usize = 256 << 20;
-const MATRICES_OF_A_PIPE: usize = 4 << 30;
+/// The most bytes that matrices of each class may take: where two passes are possible, and where they are not.
+struct Limits {
+    of_a_file: usize,
+    of_a_pipe: usize,
+}
+
+const LIMITS: Limits = Limits { of_a_file: 256 << 20, of_a_pipe: 4 << 30 };
 /// More columns than this make matrices of more than half a gigabyte.
 const MOST_COLUMNS: usize = 8192;
 
@@ -73,7 +77,7 @@ struct TooMany {
 
 /// The moments of all rows, in the order of the file.
 pub(crate) fn moments(stream: &mut Stream) -> Result<Moments> {
-    match pass(stream, None, MATRICES_OF_A_PIPE)? {
+    match pass(stream, None, LIMITS.of_a_pipe)? {
         Ok(moments) => Ok(moments.with_names(stream.names.clone())?),
         Err(TooMany { classes, gigabytes }) => bail!(
             "{}: the sums of {classes} classes and more take over {gigabytes:.1} GB\nhint: mahala fit --stream reads \
@@ -85,10 +89,18 @@ pub(crate) fn moments(stream: &mut Stream) -> Result<Moments> {
 
 /// All pairs, in one pass, or two where there are too many classes for a matrix each; and a sample of the rows.
 pub(crate) fn all_pairs(stream: &mut Stream, gmml: &mahala::Gmml) -> Result<(Summed, Reservoir)> {
+    all_pairs_within(&LIMITS, stream, gmml)
+}
+
+fn all_pairs_within(
+    limits: &Limits,
+    stream: &mut Stream,
+    gmml: &mahala::Gmml,
+) -> Result<(Summed, Reservoir)> {
     let d = stream.names.len();
     let sample = || Reservoir::new(d, gmml.selection_rows, gmml.seed);
     let two_passes = stream.can_be_read_twice() && gmml.balance == mahala::Balance::None;
-    let limit = if two_passes { MATRICES } else { MATRICES_OF_A_PIPE };
+    let limit = if two_passes { limits.of_a_file } else { limits.of_a_pipe };
     let mut seen = sample();
     let too_many = match pass(stream, Some(&mut seen), limit)? {
         Ok(moments) => return Ok((Summed::of(&moments, gmml.balance)?, seen)),
@@ -203,4 +215,47 @@ fn check_columns(stream: &Stream) -> Result<()> {
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Limits, all_pairs_within};
+    use crate::input::ReadOptions;
+    use crate::input::stream::Stream;
+    use faer::Mat;
+    use mahala::{Balance, Gmml, TChoice};
+    use std::io::Write as _;
+
+    /// The metric of 60 classes of 5 rows each, d = 4: 128 bytes a class.
+    fn learned(of_a_file: usize, of_a_pipe: usize, balance: Balance) -> Result<Mat<f64>, String> {
+        let mut file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a file");
+        writeln!(file, "a,b,c,d,y").expect("written");
+        for i in 0..300_u32 {
+            let cell = |j: u32| f64::from((i * 7 + j * j * 13 + i * i * (j + 1)) % 101);
+            writeln!(file, "{},{},{},{},{}", cell(1), cell(2), cell(3), cell(4), i % 60).expect("written");
+        }
+        let options = ReadOptions { label: "y".parse().ok(), ..ReadOptions::default() };
+        let mut stream = Stream::open(file.path(), &options).map_err(|error| error.to_string())?;
+        let gmml = Gmml { balance, t: TChoice::Fixed(0.5), ..Gmml::default() };
+        let limits = Limits { of_a_file, of_a_pipe };
+        let sums = all_pairs_within(&limits, &mut stream, &gmml).map_err(|error| error.to_string())?.0;
+        let fit = gmml.fit_summed(sums, None, &mut |_, _| true).map_err(|error| error.to_string())?;
+        fit.metric.matrix().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn too_many_classes_for_a_matrix_each_are_summed_in_two_passes() {
+        let (once, twice) = (learned(usize::MAX, 0, Balance::None), learned(1000, 0, Balance::None));
+        let (once, twice) = (once.unwrap(), twice.unwrap());
+        assert!((&once - &twice).norm_max() < 1e-12 * once.norm_max());
+    }
+
+    #[test]
+    fn where_there_is_but_one_pass_too_many_classes_are_refused_with_a_way_out() {
+        let told =
+            learned(usize::MAX, 1000, Balance::Classes).expect_err("60 matrices of 128 bytes are too many");
+        assert!(told.contains("60 classes and more take over"), "{told}");
+        assert!(told.contains("hint: give a file rather than standard input"), "{told}");
+        assert!(learned(usize::MAX, 60 * 128, Balance::Classes).is_ok());
+    }
 }
