@@ -31,12 +31,16 @@ pub struct Knn {
     centre: Vec<f64>,
     /// A power of two that brings the longest centred row below 1.
     unit: f64,
-    /// Panels of rows in single precision, feature by feature.
-    panels: Vec<f32>,
+    /// Panels of rows in single precision, feature by feature; where they would take more than [`KEPT`], they are made
+    /// anew for each block of queries, and a search needs no more memory than the rows.
+    panels: Option<Vec<f32>>,
     /// `−½‖y‖²` of each row; −∞ for those that fill the last panel.
     starts: Vec<f32>,
     longest: f64,
 }
+
+/// The most numbers in single precision that are kept beside the rows: 64 MiB.
+const KEPT: usize = 1 << 24;
 
 /// The neighbours of each query: `k` indices and distances, nearest first.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,16 +56,28 @@ impl Knn {
     /// # Errors
     /// No row.
     pub fn new(rows: Rows) -> Result<Self> {
+        Self::keeping(rows, KEPT)
+    }
+
+    /// With at most so many numbers in single precision beside the rows.
+    fn keeping(rows: Rows, most: usize) -> Result<Self> {
         if rows.is_empty() {
             return Err(Error::Empty { what: "the table of rows to search" });
         }
         let centre = mean(&rows);
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
         let unit = unit_of(longest);
-        let all: Vec<&[f64]> = rows.values().chunks_exact(rows.columns()).collect();
-        let panels = pack::<ROWS>(&all, &centre, unit);
-        let starts = starts(&panels, rows.len(), rows.columns());
-        Ok(Self { rows, centre, unit, panels, starts, longest: longest * unit })
+        let mut knn = Self { rows, centre, unit, panels: None, starts: Vec::new(), longest: longest * unit };
+        let (n, d) = (knn.rows.len(), knn.rows.columns());
+        let kept = n.next_multiple_of(ROWS) * d <= most;
+        let step = if kept { n } else { knn.rows_together() };
+        let mut panels = Vec::new();
+        for first in (0..n).step_by(step) {
+            knn.pack_rows(first, step, &mut panels);
+            knn.starts.extend(starts(&panels, step.min(n - first), d));
+        }
+        knn.panels = kept.then_some(panels);
+        Ok(knn)
     }
 
     /// The rows searched among.
@@ -88,8 +104,10 @@ impl Knn {
             return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
         }
         let d = queries.columns();
-        // As many queries as leave room for rows in the cache.
-        let together = (32_768 / d).clamp(4 * QUERIES, 40 * QUERIES).next_multiple_of(QUERIES);
+        // As many queries as leave room for rows in the cache; more, if the rows are packed for each block of them.
+        let (room, most) = if self.panels.is_some() { (32_768, 240) } else { (131_072, 960) };
+        let share = queries.len().div_ceil(rayon::current_num_threads());
+        let together = (room / d).min(share).clamp(4 * QUERIES, most).next_multiple_of(QUERIES);
         let found: Vec<Vec<(f64, usize)>> = queries
             .values()
             .par_chunks(together * d)
@@ -105,10 +123,16 @@ impl Knn {
         let norm = |query: &&[f64]| centred_norm(query, &self.centre) * self.unit;
         let mut candidates: Vec<Candidates> =
             queries.iter().map(|query| Candidates::new(k, self.score_error(norm(query)))).collect();
-        let panels = (32_768 / (d * ROWS)).max(1);
-        let blocks = self.panels.chunks(panels * d * ROWS).zip(self.starts.chunks(panels * ROWS));
-        for (block, (rows, starts)) in blocks.enumerate() {
-            let first = block * panels * ROWS;
+        let step = self.rows_together();
+        let mut packed = Vec::new();
+        for (first, starts) in (0..).step_by(step).zip(self.starts.chunks(step)) {
+            let rows = match &self.panels {
+                Some(panels) => &panels[first * d..][..starts.len() * d],
+                None => {
+                    self.pack_rows(first, step, &mut packed);
+                    &packed[..]
+                }
+            };
             for (tile, candidates) in tiles.chunks_exact(d * QUERIES).zip(candidates.chunks_mut(QUERIES)) {
                 let mut bounds = [f32::INFINITY; QUERIES];
                 bounds.iter_mut().zip(&*candidates).for_each(|(bound, c)| *bound = c.bound);
@@ -122,6 +146,18 @@ impl Knn {
             .zip(queries)
             .map(|(candidates, query)| self.decide(candidates, query, k))
             .collect()
+    }
+
+    /// The rows of a block: panels that stay in the cache while all queries of a block meet them.
+    fn rows_together(&self) -> usize {
+        (32_768 / (self.rows.columns() * ROWS)).max(1) * ROWS
+    }
+
+    /// Panels of at most so many rows from `first` on.
+    fn pack_rows(&self, first: usize, most: usize, packed: &mut Vec<f32>) {
+        let d = self.rows.columns();
+        let rows: Vec<&[f64]> = self.rows.values()[first * d..].chunks_exact(d).take(most).collect();
+        pack_into::<ROWS>(&rows, &self.centre, self.unit, packed);
     }
 
     /// [`score_error`]; beyond 1e15 the product itself may overflow, and every row becomes a candidate.
@@ -236,14 +272,21 @@ pub(crate) fn unit_of(longest: f64) -> f64 {
 /// Rows in single precision, centred and scaled, `WIDTH` at a time with each feature's values together;
 /// the last group is filled up with zeros.
 pub(crate) fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f32> {
+    let mut packed = Vec::new();
+    pack_into::<WIDTH>(rows, centre, unit, &mut packed);
+    packed
+}
+
+/// [`pack`], in memory that may have been used before.
+fn pack_into<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64, packed: &mut Vec<f32>) {
     let d = centre.len();
-    let mut packed = vec![0f32; rows.len().div_ceil(WIDTH) * d * WIDTH];
+    packed.clear();
+    packed.resize(rows.len().div_ceil(WIDTH) * d * WIDTH, 0.0);
     for (rows, group) in rows.chunks(WIDTH).zip(packed.chunks_exact_mut(d * WIDTH)) {
         for (j, (c, to)) in centre.iter().zip(group.as_chunks_mut::<WIDTH>().0).enumerate() {
             to.iter_mut().zip(rows).for_each(|(to, row)| *to = ((row[j] - c) * unit) as f32);
         }
     }
-    packed
 }
 
 /// `−½‖y‖²` of each packed row; −∞ for the zeros that fill the last panel.
@@ -321,6 +364,18 @@ mod tests {
     fn the_answer_equals_the_plain_formula() {
         for (n, d, k) in [(1, 1, 1), (7, 3, 7), (3000, 5, 4), (1500, 40, 17), (1100, 130, 1)] {
             assert_exact(&random_rows(n, d, 1, |x| x), &random_rows(70, d, 2, |x| x), k);
+        }
+    }
+
+    #[test]
+    fn panels_made_on_the_way_give_the_same_answer() {
+        for (n, d) in [(1, 3), (3000, 5), (1100, 130), (5000, 17)] {
+            let (rows, queries) = (random_rows(n, d, 9, |x| x), random_rows(300, d, 10, |x| x));
+            let k = 7.min(n);
+            let (kept, made) = (Knn::new(rows.clone()).unwrap(), Knn::keeping(rows, 0).unwrap());
+            assert!(kept.panels.is_some() && made.panels.is_none());
+            assert_eq!(kept.starts, made.starts);
+            assert_eq!(kept.search(&queries, k).unwrap(), made.search(&queries, k).unwrap(), "{n} x {d}");
         }
     }
 
