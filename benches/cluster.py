@@ -1,11 +1,12 @@
-"""Growth curves of Dask and Spark, and the rate of one core: `cluster.py [--rows N] [--features D] [ENGINE ...]`.
+"""Growth curves of Dask and Spark, and the rate of one core: `cluster.py [--rows N,...] [--features D] [ENGINE ...]`.
 
 Needs mahala with the engines it is asked for (dask, spark) in its Python, and Java 17 for Spark. Rows lie in the workers' memory
 before the time is taken: what is measured is sums, transport, merging and solution. CPU time is that of all processes, from Linux's
-/proc. Prints Markdown tables.
+/proc. One JSON object for each measurement goes to --results, and a line to the screen.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import sys
@@ -20,22 +21,25 @@ CLASSES, PARTITIONS, REPEATS = 10, 8, 5
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("engines", nargs="*", help="dask, spark; default: both")
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", default="50000,100000,200000,400000", help="separated by commas")
     parser.add_argument("--features", type=int, default=256)
+    parser.add_argument("--results", default="target/bench/cluster.jsonl")
     wanted = parser.parse_args()
-    print_rate(wanted.features)
-    print(f"\n{wanted.rows} rows of {wanted.features} features in {PARTITIONS} partitions, the fastest of {REPEATS} fits:\n")
-    print("| engine | workers | seconds | against 1 worker | CPU seconds | rows per CPU second |")
-    print("|---|---|---|---|---|---|")
+    lines = [rate(wanted.features)]
+    print(lines[0], flush=True)
     for engine in wanted.engines or ENGINES:
-        alone = None
-        for workers in (1, 2):
-            seconds, cpu = ENGINES[engine](workers, wanted.rows, wanted.features)
-            alone = alone or seconds
-            print(f"| {engine} | {workers} | {seconds:.2f} | {alone / seconds:.2f} | {cpu:.2f} | {wanted.rows / cpu:.0f} |", flush=True)
+        for rows in map(int, wanted.rows.split(",")):
+            for workers in (1, 2):
+                seconds, cpu = ENGINES[engine](workers, rows, wanted.features)
+                line = {"engine": engine, "rows": rows, "features": wanted.features, "workers": workers, "wall": seconds, "cpu": cpu}
+                lines.append({"what": "cluster", **line})
+                print(line, flush=True)
+    results = pathlib.Path(wanted.results)
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-def print_rate(d):
+def rate(d):
     """CPU time of one core, the least of several."""
     from mahala import GMML, Moments
 
@@ -45,8 +49,10 @@ def print_rate(d):
     content = moments.to_bytes()
     merge = least(lambda: Moments.from_bytes(content).merge(moments), time.process_time, 7)
     solve = least(lambda: GMML(t=0.3, n_jobs=1).fit_moments(moments), time.process_time, 7)
-    print(f"One core, d = {d}, {CLASSES} classes: {len(X) / sums:.0f} rows a second ({len(X) / sums * d * d / 1e9:.1f} GFlop/s);")
-    print(f"a partial sum has {len(content)} bytes; to read and merge one {1e3 * merge:.1f} ms, to solve {1e3 * solve:.0f} ms.")
+    return {
+        "what": "rate", "features": d, "classes": CLASSES, "rows_per_second": len(X) / sums, "flops_per_second": len(X) / sums * d * d,
+        "partial_bytes": len(content), "merge_seconds": merge, "solve_seconds": solve,
+    }
 
 
 def rows_of(part, n, d):

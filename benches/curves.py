@@ -1,34 +1,50 @@
-"""Growth curves as SVG: time and peak of memory against n, d and c, both axes logarithmic."""
+"""Growth curves as SVG: time and peak of memory against rows, columns, classes and workers, both axes logarithmic."""
 
 import math
 
 WIDTH, HEIGHT, MARGIN = 420, 260, 56
-COLOURS = {"fit": "#1f6fb2", "stream": "#c8552b"}
+COLOURS = ("#1f6fb2", "#c8552b", "#2e8b57", "#7a4fa3")
+AXES = (("n", "rows (d = 16, 10 classes)"), ("d", "columns (10,000 rows, 10 classes)"), ("c", "classes (20,000 rows, d = 64)"))
 
 
-def curves(points):
-    """{file name: (title, SVG)} of what the points allow."""
+def curves(lines):
+    """{file name: (title, SVG)} of what the measurements allow."""
     images = {}
-    for axis, title in (("n", "rows (d = 16, 10 classes)"), ("d", "columns (10,000 rows, 10 classes)"), ("c", "classes (20,000 rows, d = 64)")):
-        chosen = [point for point in points if belongs(point, axis)]
-        for what, unit, value in (
-            ("time", "s, CPU", lambda point: point["times"]["cpu_min"]),
-            ("memory", "MiB, peak", lambda point: point["peak_after"] / 2**20),
-        ):
-            series = {}
-            for point in chosen:
-                series.setdefault(point["kind"], []).append((point[axis], value(point)))
-            if any(len(line) > 1 for line in series.values()):
-                images[f"growth-{axis}-{what}.svg"] = (f"{what} against {title}", draw(series, title, f"{what} ({unit})"))
+    fits = [line for line in lines if line["what"] == "once"]
+    for axis, title in AXES:
+        chosen = [(point["kind"], point[axis], point) for point in fits if belongs(point, axis)]
+        add(images, f"growth-{axis}-time", "time", "s, CPU", title, chosen, lambda point: point["times"]["cpu_min"])
+        add(images, f"growth-{axis}-memory", "memory", "MiB, peak", title, chosen, lambda point: point["peak_after"] / 2**20)
+    files = [line for line in lines if line["what"] == "stream"]
+    threads = [(f"file, {plural(line['threads'], 'thread')}", line["rows"], line) for line in files]
+    add(images, "growth-file-time", "time", "s, wall", "rows in a Parquet file (d = 64)", threads, lambda line: line["wall"])
+    add(images, "growth-file-memory", "memory", "MB, peak", "rows in a Parquet file (d = 64)", threads, lambda line: line["peak_mb"])
+    for engine in ("dask", "spark"):
+        chosen = [line for line in lines if line["what"] == "cluster" and line["engine"] == engine]
+        workers = [(plural(line["workers"], "worker"), line["rows"], line) for line in chosen]
+        add(images, f"growth-{engine}", "time", "s, wall", f"rows (d = 256), {engine.capitalize()}", workers, lambda line: line["wall"])
     return images
+
+
+def add(images, name, what, unit, title, points, value):
+    """One image of (series, place, line), if there is a line to draw."""
+    series = {}
+    for who, x, line in points:
+        series.setdefault(who, []).append((x, value(line)))
+    if any(len(line) > 1 for line in series.values()):
+        images[f"{name}.svg"] = (f"{what} against {title}", draw(series, title, f"{what} ({unit})"))
 
 
 def belongs(point, axis):
     if axis == "n":
-        return point["d"] == 16 and point["c"] == 10 and point["kind"] in COLOURS
+        return point["d"] == 16 and point["c"] == 10 and point["kind"] in ("fit", "stream")
     if axis == "d":
         return point["n"] == 10_000 and point["c"] == 10 and point["kind"] == "fit"
-    return point["n"] == 20_000 and point["d"] == 64 and point["kind"] in COLOURS
+    return point["n"] == 20_000 and point["d"] == 64 and point["kind"] in ("fit", "stream")
+
+
+def plural(count, word):
+    return f"{count} {word}" + ("s" if count != 1 else "")
 
 
 def draw(series, x_label, y_label):
@@ -45,10 +61,11 @@ def draw(series, x_label, y_label):
         y = place_y(10**k)
         parts.append(f'<line x1="{MARGIN}" y1="{y:.1f}" x2="{WIDTH - 16}" y2="{y:.1f}" stroke="#ddd"/><text x="{MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{power(k)}</text>')
     for k, (name, line) in enumerate(sorted(series.items())):
+        colour = COLOURS[k % len(COLOURS)]
         path = " ".join(f"{place_x(x):.1f},{place_y(y):.1f}" for x, y in sorted(line))
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>')
-        parts.extend(f'<circle cx="{place_x(x):.1f}" cy="{place_y(y):.1f}" r="3" fill="{COLOURS[name]}"/>' for x, y in line)
-        parts.append(f'<text x="{MARGIN + 8 + 60 * k}" y="16" fill="{COLOURS[name]}">{name}</text>')
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        parts.extend(f'<circle cx="{place_x(x):.1f}" cy="{place_y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line)
+        parts.append(f'<text x="{MARGIN + 8 + 92 * k}" y="16" fill="{colour}">{name}</text>')
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 8}" text-anchor="middle">{x_label}</text>')
     parts.append(f'<text x="{WIDTH - 16}" y="16" text-anchor="end">{y_label}</text></svg>')
     return "\n".join(parts) + "\n"

@@ -1,12 +1,15 @@
-"""Measurements, one JSON object a line, as the document: report.py RESULTS [DOCUMENT.md]
+"""Measurements as the document: report.py FOLDER [DOCUMENT.md]
 
-Prints the tables; with a document's name, writes it there, and the growth curves beside it (growth-*.svg).
+FOLDER holds a file for each kind of measurement, one JSON object a line. Prints the tables; with a document's name, writes
+it there, and the growth curves beside it (growth-*.svg).
 """
 
 import json
 import pathlib
+import statistics
 import sys
 
+import scale
 from curves import curves
 
 INTRODUCTION = """# Benchmarks
@@ -17,18 +20,26 @@ wall / CPU where both are given; a ratio below 1 is in mahala's favour unless sa
 overlapping classes, full rank, seeded.
 """
 
+GROWTH = """## Growth
+
+One fit, each point a process of its own; both axes logarithmic. "fit" has its rows in memory; "stream" adds blocks of rows
+to moments as they come, and keeps none; "file" is the command on a Parquet file of 64 columns with one thread and with
+two; Dask and Spark have rows of 256 features in 8 partitions, in the memory of one worker or of two.
+
+"""
+
 
 def main():
-    lines = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
+    files = sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl"))
+    lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     parts = [INTRODUCTION]
-    for section in (machine, fits, bounds, searches, neighbours, trees, rivals, memory):
+    for section in (machine, fits, bounds, searches, neighbours, trees, rivals, memory, files_larger_than_memory, clusters):
         text = section(lines)
         if text:
             parts.append(text)
-    growth = [line for line in lines if line["what"] == "once"]
-    images = curves(growth) if len(growth) > 6 else {}
+    images = curves(lines)
     if images:
-        parts.append("## Growth\n\nOne fit, each point a process of its own; both axes logarithmic. \"stream\" adds blocks of rows to\nmoments as they come, and keeps none.\n\n" + "\n".join(f"![{title}]({name})" for name, (title, _) in images.items()) + "\n")
+        parts.append(GROWTH + "\n".join(f"![{title}]({name})" for name, (title, _) in images.items()) + "\n")
     text = "\n".join(parts)
     if len(sys.argv) > 2:
         document = pathlib.Path(sys.argv[2])
@@ -57,9 +68,11 @@ def both(times):
 
 
 def machine(lines):
-    for line in of(lines, "machine"):
+    for line in of(lines, "machine")[:1]:
         wide = ", ".join(line["instructions"])
-        busy = "" if line["load"] < 0.5 else f" **The machine was busy (load {line['load']:.1f}): times are provisional.**"
+        # The load before each kind of measurement; what was measured before it counts for a minute.
+        loads = [(other["load"], other["kind"]) for other in of(lines, "machine") if other["load"] > 2.5]
+        busy = "" if not loads else f" **The machine was busy before {', '.join(kind for _, kind in loads)}: provisional.**"
         return (
             f"Measured on {line['cores']} cores of an {line['processor']} ({wide}), {line['memory_gb']} GB, {line['system']}; "
             f"Rust {line['rust']}; peers as in `benches/requirements.txt`.{busy}\n"
@@ -184,6 +197,60 @@ def memory(lines):
         "the rows (half of it is used, for the rows in single precision).\n\n"
     )
     return "## Memory\n\n" + note + table(head, rows)
+
+
+def files_larger_than_memory(lines):
+    chosen = of(lines, "scale")
+    if not chosen:
+        return None
+    line = chosen[-1]
+    return (
+        "## Files larger than memory\n\n"
+        "`./bench --only scale`: a fit at a given t, in one pass over a file that was just written, so that it is in the system's\n"
+        "cache: reading is decoding. The others do the same sums in chunks with NumPy; each program in a process of its own, in\n"
+        f"turns. {scale.table(line)}"
+        f"\n{share(line)}\n"
+    )
+
+
+def share(line):
+    """The speed of the fit against the slower of its two parts alone."""
+    times = line["times"]
+    walls = {name: [run[0] for run in runs] for name, runs in times.items()}
+    slower = max(("read, pyarrow", "sums alone"), key=lambda name: statistics.median(walls[name]))
+    ratios = sorted(a / b for a, b in zip(walls[slower], walls["mahala"], strict=True))
+    both_parts = sum(statistics.median(run[1] for run in times[name]) for name in ("read, pyarrow", "sums alone"))
+    whole = statistics.median(run[1] for run in times["mahala"])
+    return (
+        f"mahala's fit runs at {100 * statistics.median(ratios):.0f} % of the speed of the slower part alone ({slower}; from "
+        f"{100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % in single rounds),\nand takes {whole:.1f} CPU s where both parts "
+        f"together take {both_parts:.1f}."
+    )
+
+
+def clusters(lines):
+    chosen = of(lines, "cluster")
+    if not chosen:
+        return None
+    rows = []
+    for line in chosen:
+        alone = next(o for o in chosen if (o["engine"], o["rows"], o["workers"]) == (line["engine"], line["rows"], 1))
+        rows.append([
+            line["engine"].capitalize(), f"{line['rows']:,}", str(line["workers"]), f"{line['wall']:.2f}",
+            f"{alone['wall'] / line['wall']:.2f}", f"{line['cpu']:.2f}",
+        ])
+    head = ["engine", "rows", "workers", "seconds", "against 1 worker", "CPU seconds"]
+    text = (
+        "## Clusters\n\n`./bench --only cluster`: a fit at a given t over rows of 256 features, 10 classes, in 8 partitions in the\n"
+        "workers' memory; the least of five. [When one machine is not enough](cluster.md) has the arithmetic for more.\n\n"
+    )
+    for rate in of(lines, "rate"):
+        text += (
+            f"One core sums {rate['rows_per_second']:,.0f} rows of {rate['features']} features a second ({rate['flops_per_second'] / 1e9:.1f} "
+            f"GFlop/s);\na partial sum has {rate['partial_bytes']:,} bytes; to read and merge one takes {1e3 * rate['merge_seconds']:.1f} ms, "
+            f"to solve {1e3 * rate['solve_seconds']:.0f} ms.\n\n"
+        )
+    return text + table(head, rows)
 
 
 main()

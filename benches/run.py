@@ -1,7 +1,9 @@
-"""Runs the measurements; one JSON object a line: run.py BENCH PYTHON RESULTS [--quick] [--only KIND,...]
+"""Runs the measurements: run.py BENCH PYTHON FOLDER [--quick] [--only KIND,...]
 
-BENCH is the program target/release/mahala-bench, PYTHON the interpreter that has the peers. Each point of a
-growth curve is a process of its own, so that its peak of memory is its own. What cannot run here is said aloud.
+BENCH is the program target/release/mahala-bench, PYTHON the interpreter that has the peers. Each kind of measurement has
+a file KIND.jsonl in FOLDER, one JSON object a line, the machine first; it is replaced when all of the kind was measured.
+Each point of a growth curve is a process of its own, so that its peak of memory is its own. What cannot run here is said
+aloud.
 """
 
 import json
@@ -21,20 +23,25 @@ KINDS = ["peak", "fit", "embeddings", "search", "knn", "trees", "growth", "memor
 
 
 def main():
-    bench, python, results = sys.argv[1:4]
-    quick = "--quick" in sys.argv
+    bench, python, folder = sys.argv[1:4]
     only = sys.argv[sys.argv.index("--only") + 1].split(",") if "--only" in sys.argv else KINDS
     octave = shutil.which("octave")
     if octave is None:
         print("not measured: Octave is not installed (Debian: octave)", file=sys.stderr)
-    commands = list(quick_commands(python, octave) if quick else all_commands(python, octave, only))
-    with open(results, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"what": "machine", **machine()}) + "\n")
-        for number, command in enumerate(commands, 1):
-            print(f"[{number}/{len(commands)}] {' '.join(command[:1] + command[-6:])}", file=sys.stderr)
-            line = subprocess.run([bench, *command], check=True, stdout=subprocess.PIPE, text=True).stdout
-            file.write(line)
-            file.flush()
+    if "--quick" in sys.argv:
+        return measure(bench, "quick", quick_commands(python, octave), folder)
+    for kind in only:
+        measure(bench, kind, commands_of(kind, python, octave), folder)
+
+
+def measure(bench, kind, commands, folder):
+    commands = list(commands)
+    lines = [json.dumps({"what": "machine", "kind": kind, **machine()}) + "\n"]
+    for number, command in enumerate(commands, 1):
+        print(f"{kind} [{number}/{len(commands)}] {' '.join(command[:1] + command[-6:])}", file=sys.stderr)
+        lines.append(subprocess.run([bench, *command], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    pathlib.Path(folder, f"{kind}.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
 def quick_commands(python, octave):
@@ -46,32 +53,32 @@ def quick_commands(python, octave):
     yield ["once", "stream", "20000", "16", "4", "1", "1"]
 
 
-def all_commands(python, octave, only):
-    if "peak" in only:
+def commands_of(kind, python, octave):
+    if kind == "peak":
         yield from (["peak", threads] for threads in ("1", "2"))
-    if "fit" in only:
+    if kind == "fit":
         yield from fits(python, octave, PAPER, [1, 2], "7", ["all", "sampled"])
-    if "embeddings" in only:
+    if kind == "embeddings":
         # Octave's matrix functions take minutes here; the large shapes are measured twice.
         yield from fits(python, None, EMBEDDINGS[:2], [1, 2], "2", ["all"])
         yield from fits(python, None, EMBEDDINGS[2:], [1, 2], "1", ["all"])
-    if "search" in only:
+    if kind == "search":
         for threads in ("1", "2"):
             yield ["search", "1000", "20", "5", threads]
             yield ["search", "4000", "784", "10", threads]
-    if "knn" in only:
+    if kind == "knn":
         for threads in ("1", "2"):
             for queries, rows, d in NEIGHBOURS:
                 peers = "faiss,brute" if rows > 50_000 else "faiss,brute,tree"
                 yield ["knn", python, str(queries), str(rows), str(d), threads, "5", peers]
-    if "trees" in only:
+    if kind == "trees":
         for queries, rows, d in FEW_DIMENSIONS:
             yield ["knn", python, str(queries), str(rows), str(d), "1", "2", "tree"]
-    if "growth" in only:
+    if kind == "growth":
         yield from growth()
-    if "memory" in only:
-        yield from (["once", kind, "1000000", "64", "10", "1", "1"] for kind in ("fit", "knn"))
-    if "rivals" in only:
+    if kind == "memory":
+        yield from (["once", work, "1000000", "64", "10", "1", "1"] for work in ("fit", "knn"))
+    if kind == "rivals":
         yield from rivals()
 
 

@@ -1,17 +1,21 @@
 """Files larger than memory: mahala beside pandas, Polars and pyarrow, each in a process of its own.
 
-    scale.py MAHALA BENCH [--rows 10000000] [--csv-rows 1000000] [--columns 64] [--folder target/scale] [--keep] [--reuse]
+    scale.py MAHALA BENCH [--rows 10000000] [--csv-rows 1000000] [--columns 64] [--repeats 3] [--folder target/scale]
+             [--results target/bench/scale.jsonl] [--keep] [--reuse]
 
 MAHALA is the command, BENCH the program mahala-bench. A Parquet file and a CSV file are written, then
  - the Parquet file is read (pyarrow, batch by batch), its rows are summed (moments alone, of rows in memory), and a
    metric is learned from it: by mahala in one pass, and by pandas + NumPy and Polars + NumPy in chunks;
- - the CSV file is read by pandas, Polars and pyarrow, and read and learned from by mahala.
-Wall and CPU seconds and the peak of memory of each process; on a busy machine only CPU seconds compare.
+ - the CSV file is read by pandas, Polars and pyarrow, and read and learned from by mahala;
+ - for the growth curve, mahala learns from the first 10^4, 10^5, … rows as Parquet, with one thread and with all.
+Wall and CPU seconds and the peak of memory of each process, one after the other, as often as asked; the median is told. On
+a busy machine only CPU seconds compare.
 """
 
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import time
@@ -32,8 +36,7 @@ def main():
         run("generate Parquet", [*work, "parquet", parquet, rows, columns])
         run("generate CSV", [*work, "csv", csv, csv_rows, columns])
     fit = [mahala, "fit", "--label", "y", "--t", "0.5", "--stream", "-o", model]
-    results = {}
-    for name, command in {
+    commands = {
         "read, pyarrow": [*work, "read", parquet],
         "sums alone": [bench, "once", "stream", rows, columns, CLASSES, os.cpu_count(), 1],
         "mahala": [*fit, parquet],
@@ -43,16 +46,47 @@ def main():
         "CSV: pandas, read": [*work, "pandas_csv", csv],
         "CSV: Polars, read": [*work, "polars_csv", csv],
         "CSV: pyarrow, read": [*work, "pyarrow_csv", csv],
-    }.items():
-        results[name] = run(name, command)
-    print(f"\n{rows} x {columns} as Parquet ({parquet.stat().st_size / 1e9:.2f} GB),", end=" ")
-    print(f"{csv_rows} x {columns} as CSV ({csv.stat().st_size / 1e9:.2f} GB), {os.cpu_count()} threads\n")
-    print("| | wall s | CPU s | peak MB |\n|---|---:|---:|---:|")
-    for name, (wall, cpu, peak) in results.items():
-        print(f"| {name} | {wall:.1f} | {cpu:.1f} | {peak:.0f} |")
+    }
+    seen = {name: [] for name in commands}
+    for _ in range(int(option("--repeats", 3))):
+        for name, command in commands.items():
+            seen[name].append(run(name, command))
+    lines = [
+        {"what": "scale", "rows": rows, "csv_rows": csv_rows, "columns": columns, "threads": os.cpu_count(),
+         "parquet_bytes": parquet.stat().st_size, "csv_bytes": csv.stat().st_size, "times": seen},
+        *growth(work, fit, folder, rows, columns),
+    ]
+    results = pathlib.Path(option("--results", "target/bench/scale.jsonl"))
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    print(table(lines[0]))
     if "--keep" not in sys.argv:
         for path in (parquet, csv, model):
             path.unlink(missing_ok=True)
+
+
+def growth(work, fit, folder, most, columns):
+    """The fit of files of growing length, each on one thread and on all."""
+    path = folder / "growth.parquet"
+    for rows in (n for n in (10**k for k in range(4, 9)) if n <= most):
+        run(f"generate {rows} rows", [*work, "parquet", path, rows, columns])
+        for threads in sorted({1, os.cpu_count()}):
+            wall, cpu, peak = min(run(f"fit {rows} rows, {threads} threads", [*fit, "--threads", threads, path]) for _ in range(2))
+            yield {"what": "stream", "rows": rows, "columns": columns, "threads": threads, "wall": wall, "cpu": cpu, "peak_mb": peak}
+    path.unlink()
+
+
+def table(line):
+    """The measurements as Markdown."""
+    text = f"{line['rows']:,} × {line['columns']} as Parquet ({line['parquet_bytes'] / 1e9:.2f} GB), "
+    text += f"{line['csv_rows']:,} × {line['columns']} as CSV ({line['csv_bytes'] / 1e9:.2f} GB), {line['threads']} threads; "
+    text += f"median of {len(line['times']['mahala'])}, in brackets the least.\n\n"
+    text += "| | wall s | CPU s | peak MB |\n|---|---:|---:|---:|\n"
+    for name, runs in line["times"].items():
+        wall, cpu, peak = zip(*runs, strict=True)
+        cells = [f"{statistics.median(part):.1f} ({min(part):.1f})" for part in (wall, cpu)]
+        text += f"| {name} | {cells[0]} | {cells[1]} | {max(peak):.0f} |\n"
+    return text
 
 
 def option(name, default):
@@ -179,10 +213,8 @@ def polars_fit(path):
 
     started()
 
-    def blocks(size=1 << 18):
-        rows = polars.scan_parquet(path).select(polars.len()).collect().item()
-        for first in range(0, rows, size):
-            frame = polars.scan_parquet(path).slice(first, size).collect()
+    def blocks():
+        for frame in polars.scan_parquet(path).collect_batches(chunk_size=1 << 18, maintain_order=True):
             yield frame.drop("y").to_numpy(), frame["y"].to_numpy()
 
     learn(blocks())
