@@ -28,11 +28,13 @@ def curves(lines):
 
 def add(images, name, what, unit, title, points, value):
     """One image of (series, place, line), if there is a line to draw."""
-    series = {}
-    for who, x, line in points:
-        series.setdefault(who, []).append((x, value(line)))
+    least = {}
+    for who, x, line in points:  # a point may have been measured for two curves
+        here = least.setdefault(who, {})
+        here[x] = min(value(line), here.get(x, math.inf))
+    series = {who: sorted(line.items()) for who, line in least.items()}
     if any(len(line) > 1 for line in series.values()):
-        images[f"{name}.svg"] = (f"{what} against {title}", draw(series, title, f"{what} ({unit})"))
+        images[f"figures/{name}.svg"] = (f"{what} against {title}", draw(series, title, f"{what} ({unit})"))
 
 
 def belongs(point, axis):

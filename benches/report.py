@@ -1,7 +1,7 @@
 """Measurements as the document: report.py FOLDER [DOCUMENT.md]
 
 FOLDER holds a file for each kind of measurement, one JSON object a line. Prints the tables; with a document's name, writes
-it there, and the growth curves beside it (growth-*.svg).
+it there, and the growth curves to figures/ beside it.
 """
 
 import json
@@ -45,7 +45,7 @@ def main():
         document = pathlib.Path(sys.argv[2])
         document.write_text(text, encoding="utf-8")
         for name, (_, svg) in images.items():
-            document.with_name(name).write_text(svg, encoding="utf-8")
+            (document.parent / name).write_text(svg, encoding="utf-8")
     print(text)
 
 
@@ -187,14 +187,14 @@ def memory(lines):
     for line in chosen:
         extra = line["peak_after"] - line["peak_before"]
         d, n = line["d"], line["n"]
-        # A fit: six matrices, and a block of 520 rows. Neighbours: as much again as the rows.
-        allowed = 6 * 8 * d * d + 8 * 520 * d if line["kind"] == "fit" else line["data_bytes"]
+        # A fit: six matrices, and a block of 520 rows. Neighbours: a number a row, and a block of 960 queries.
+        allowed = 6 * 8 * d * d + 8 * 520 * d if line["kind"] == "fit" else 4 * n + 2 * 8 * 960 * d
         rows.append([line["kind"], str(n), str(d), f"{line['data_bytes'] / 2**20:.0f}", f"{extra / 2**20:.1f}", f"{allowed / 2**20:.1f}"])
     head = ["work", "n", "d", "rows (MiB)", "peak above the rows (MiB)", "bound (MiB)"]
     note = (
         "Peak of resident memory beyond what the process held with its rows. The bound of a fit: 6 matrices d × d and a\n"
-        "block; threads, their stacks and the lists of rows by class add some 3 MiB at any size. For neighbours: as much again as\n"
-        "the rows (half of it is used, for the rows in single precision).\n\n"
+        "block. For neighbours (1000 queries): a number in single precision for each row, and a block. Threads, their stacks and\n"
+        "the lists of rows by class add some 3 MiB at any size.\n\n"
     )
     return "## Memory\n\n" + note + table(head, rows)
 
@@ -221,10 +221,12 @@ def share(line):
     ratios = sorted(a / b for a, b in zip(walls[slower], walls["mahala"], strict=True))
     both_parts = sum(statistics.median(run[1] for run in times[name]) for name in ("read, pyarrow", "sums alone"))
     whole = statistics.median(run[1] for run in times["mahala"])
+    least = both_parts / line["threads"]
+    bound = 100 * statistics.median(walls[slower]) / least
     return (
         f"mahala's fit runs at {100 * statistics.median(ratios):.0f} % of the speed of the slower part alone ({slower}; from "
-        f"{100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % in single rounds),\nand takes {whole:.1f} CPU s where both parts "
-        f"together take {both_parts:.1f}."
+        f"{100 * ratios[0]:.0f} to {100 * ratios[-1]:.0f} % in single rounds).\nIt takes {whole:.1f} CPU s where both parts "
+        f"together take {both_parts:.1f}: on {line['threads']} cores that both parts keep busy, {least:.1f} s or {bound:.0f} % would be all there is."
     )
 
 
