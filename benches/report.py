@@ -33,7 +33,7 @@ def main():
     files = sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl"))
     lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     parts = [INTRODUCTION]
-    for section in (machine, fits, bounds, searches, neighbours, trees, rivals, memory, files_larger_than_memory, clusters):
+    for section in (machine, in_short, fits, bounds, searches, neighbours, trees, rivals, memory, files_larger_than_memory, clusters):
         text = section(lines)
         if text:
             parts.append(text)
@@ -77,6 +77,29 @@ def machine(lines):
             f"Measured on {line['cores']} cores of an {line['processor']} ({wide}), {line['memory_gb']} GB, {line['system']}; "
             f"Rust {line['rust']}; peers as in `benches/requirements.txt`.{busy}\n"
         )
+
+
+def in_short(lines):
+    """What the tables say, by count."""
+    points = []
+    chosen = of(lines, "fit")
+    if chosen:
+        slower = [line for line in chosen if line["mahala"]["cpu_min"] > 1.005 * best_peer(line, "cpu_min")]
+        where = ", ".join(f"d = {line['d']}{' (sampled pairs)' if line['pairs'] == 'sampled' else ''} on {threads(line)} {line['mahala']['cpu_min'] / best_peer(line, 'cpu_min'):.2f}" for line in slower)
+        narrow = [best_peer(line, "cpu_min") / line["mahala"]["cpu_min"] for line in chosen if line["d"] <= 20 and line["pairs"] == "all" and line["threads"] == 1]
+        points.append(
+            f"A fit takes no more CPU time than the faster of NumPy and NumPy + SciPy in {len(chosen) - len(slower)} of {len(chosen)} cases"
+            + (f"; not at {where}: there LAPACK's eigenproblem is faster than ours" if slower else "")
+            + (f". With at most 20 columns, on one thread, it is {min(narrow):.1f} to {max(narrow):.1f} times as fast." if narrow else ".")
+        )
+    ratios = [peer["wall_ratio"] for line in of(lines, "knn") for peer in line["peers"] if peer["peer"] == "faiss"]
+    if ratios:
+        points.append(f"Exact neighbours: FAISS takes {min(ratios):.2f} to {max(ratios):.2f} times as long, in {len(ratios)} cases.")
+    return "## In short\n\n" + "\n".join(f"- {point}" for point in points) + "\n" if points else None
+
+
+def threads(line):
+    return "one thread" if line["threads"] == 1 else f"{line['threads']} threads"
 
 
 def best_peer(line, key):
