@@ -126,12 +126,11 @@ impl Knn {
         let step = self.rows_together();
         let mut packed = Vec::new();
         for (first, starts) in (0..).step_by(step).zip(self.starts.chunks(step)) {
-            let rows = match &self.panels {
-                Some(panels) => &panels[first * d..][..starts.len() * d],
-                None => {
-                    self.pack_rows(first, step, &mut packed);
-                    &packed[..]
-                }
+            let rows = if let Some(panels) = &self.panels {
+                &panels[first * d..][..starts.len() * d]
+            } else {
+                self.pack_rows(first, step, &mut packed);
+                &packed[..]
             };
             for (tile, candidates) in tiles.chunks_exact(d * QUERIES).zip(candidates.chunks_mut(QUERIES)) {
                 let mut bounds = [f32::INFINITY; QUERIES];
