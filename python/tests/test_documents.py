@@ -18,13 +18,14 @@ MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_module
 #: Blocks that need another environment: metric-learn's, or Spark's.
 ELSEWHERE = re.compile("metric_learn|mahala.spark")
 #: What these modules need beyond the package's own dependencies.
-ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
+ENGINES = {"mahala.dask": ("dask", "dask"), "mahala.spark": ("pyspark", "spark"), "mahala._spark_rows": ("pyspark", "spark")}
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
     if name in ENGINES:
-        pytest.importorskip(ENGINES[name], reason=f"{ENGINES[name]} is not installed: pip install '{name.replace('.', '[')}]'")
+        engine, extra = ENGINES[name]
+        pytest.importorskip(engine, reason=f"{engine} is not installed: pip install 'mahala[{extra}]'")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
 
