@@ -34,7 +34,7 @@ class MahalanobisDistance:
     def __init__(
         self, linear_map: ArrayLike, weight_outside: float | None = None, scale: ArrayLike | None = None
     ) -> None:
-        self.linear_map = np.array(linear_map, dtype=np.float64)
+        self.linear_map = np.atleast_2d(np.array(linear_map, dtype=np.float64))
         self.weight_outside = weight_outside
         self.scale = np.ones(self.linear_map.shape[1]) if scale is None else np.asarray(scale, dtype=np.float64)
 
