@@ -7,6 +7,7 @@
 %   A = S^-1 #_t D,   X #_t Y = X^(1/2) (X^(-1/2) Y X^(-1/2))^t X^(1/2), by a Cholesky factor of X
 
 1;
+crash_dumps_octave_core(false); % a run that is stopped leaves nothing behind
 
 function x = read_npy(name, type)
   file = fopen(name, 'r');

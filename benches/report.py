@@ -11,6 +11,7 @@ import sys
 
 import scale
 from curves import curves
+from run import KINDS
 
 INTRODUCTION = """# Benchmarks
 
@@ -41,7 +42,10 @@ def main():
     if images:
         parts.append(GROWTH + "\n".join(f"![{title}]({name})" for name, (title, _) in images.items()) + "\n")
     text = "\n".join(parts)
-    if len(sys.argv) > 2:
+    missing = {*KINDS, "scale", "cluster"} - {path.stem for path in files}
+    if len(sys.argv) > 2 and missing:
+        print(f"{sys.argv[2]} stays as it is: not measured yet: {', '.join(sorted(missing))}", file=sys.stderr)
+    elif len(sys.argv) > 2:
         document = pathlib.Path(sys.argv[2])
         document.write_text(text, encoding="utf-8")
         for name, (_, svg) in images.items():
@@ -72,8 +76,8 @@ def machine(lines):
     for line in of(lines, "machine")[:1]:
         wide = ", ".join(line["instructions"])
         # The load before each kind of measurement; what was measured before it counts for a minute.
-        loads = [(other["load"], other["kind"]) for other in of(lines, "machine") if other["load"] > 2.5]
-        busy = "" if not loads else f" **The machine was busy before {', '.join(kind for _, kind in loads)}: provisional.**"
+        kinds = [other["kind"] for other in of(lines, "machine") if other["load"] > 2.5]
+        busy = f" **The machine was busy before {', '.join(kinds)}: provisional.**" if kinds else ""
         return (
             f"Measured on {line['cores']} cores of an {line['processor']} ({wide}), {line['memory_gb']} GB, {line['system']}; "
             f"Rust {line['rust']}; peers as in `benches/requirements.txt`.{busy}\n"
@@ -93,9 +97,10 @@ def in_short(lines):
             + (f"; not at {where}: there LAPACK's eigenproblem is faster than ours" if slower else "")
             + (f". With at most 20 columns, on one thread, it is {min(narrow):.1f} to {max(narrow):.1f} times as fast." if narrow else ".")
         )
-    ratios = [peer["wall_ratio"] for line in of(lines, "knn") for peer in line["peers"] if peer["peer"] == "faiss"]
+    ratios = [(peer["wall_ratio"], line["d"]) for line in of(lines, "knn") for peer in line["peers"] if peer["peer"] == "faiss"]
     if ratios:
-        points.append(f"Exact neighbours: FAISS takes {min(ratios):.2f} to {max(ratios):.2f} times as long, in {len(ratios)} cases (shortest at d = 784, where runs differ by a few percent either way).")
+        (least, at), (most, _) = min(ratios), max(ratios)
+        points.append(f"Exact neighbours: FAISS takes {least:.2f} (at d = {at}) to {most:.2f} times as long, in {len(ratios)} cases.")
     return "## In short\n\n" + "\n".join(f"- {point}" for point in points) + "\n" if points else None
 
 

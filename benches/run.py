@@ -128,4 +128,5 @@ def machine():
     }
 
 
-main()
+if __name__ == "__main__":
+    main()

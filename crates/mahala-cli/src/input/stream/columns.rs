@@ -19,8 +19,7 @@ use super::parsed::{Cells, Coded, Parsed};
 use super::positioned::Positioned;
 use super::text::{missing_cell, missing_label};
 
-/// Cells of a block: four megabytes, so that classes have rows enough for the products to be fast, and a thread's share
-/// stays in its cache.
+/// Cells of a block: four megabytes. Measured: with half as many, and a quarter, a fit of ten classes is slower.
 const CELLS: usize = 1 << 19;
 
 /// A Parquet file that is read in blocks.
