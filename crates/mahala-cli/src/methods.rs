@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
-use mahala::learners::{Learned, Learner, Order, Outcome, Report, Step, Training, learn_standardized, named};
+use mahala::learners::{Learned, Learner, Order, Report, Step, Training, learn_standardized, named};
 use mahala::{Components, Fit, Gmml, TChoice};
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
@@ -20,6 +20,8 @@ pub(crate) enum Method {
     Gmml,
     /// The same with everything chosen: standardisation, shrinkage, directions, rounds, t
     Auto,
+    /// The same, and RBF kernels: the distance may be nonlinear
+    AutoKernel,
     /// One recipe of those, given: --set t=0.3 --set 'rounds=[[3,0.2]]' --set directions=25
     Recipe,
     /// Information-theoretic metric learning
@@ -88,6 +90,7 @@ impl Method {
             Self::Covariance => "covariance",
             Self::Gmml => "gmml",
             Self::Auto => "auto",
+            Self::AutoKernel => "auto-kernel",
             Self::Recipe => "recipe",
             Self::Itml => "itml",
             Self::Lmnn => "lmnn",
@@ -101,6 +104,11 @@ impl Method {
     /// Whether there is nothing that could be stopped half-way.
     fn is_closed_form(self) -> bool {
         matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml | Self::Recipe)
+    }
+
+    /// Whether it is the automatic mode.
+    pub(crate) fn chooses(self) -> bool {
+        matches!(self, Self::Auto | Self::AutoKernel)
     }
 
     /// Whether pairs without labels are enough.
@@ -194,9 +202,7 @@ impl Configured {
                 Training::Labelled(data) | Training::Grouped(data, _) => self.gmml.fit(data)?,
                 Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
             };
-            let report =
-                Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
-            return Ok((Learned { metric, report }, Some(t)));
+            return Ok((Learned::new(metric, Report::closed_form()), Some(t)));
         };
         let start = Instant::now();
         let observer = &mut |step: Step| {

@@ -47,6 +47,49 @@ fn a_model_of_every_method_is_as_good_as_gmmls() {
 }
 
 #[test]
+fn a_kernel_is_chosen_where_it_helps_and_its_model_is_like_any_other() {
+    let place = Place::new();
+    // Those near the middle and those around them: no linear map brings either together.
+    let mut seed = 1u64;
+    let mut draw = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 11) as f64 / (1u64 << 53) as f64 * 2.0 - 1.0
+    };
+    let mut table = |rows: usize| {
+        let line = |_| {
+            let row: Vec<f64> = (0..6).map(|_| draw()).collect();
+            let cells: Vec<String> = row.iter().map(f64::to_string).collect();
+            let inner = row.iter().map(|x| x * x).sum::<f64>() < 2.0;
+            format!("{},{}\n", cells.join(","), if inner { "inner" } else { "outer" })
+        };
+        format!("a,b,c,d,e,f,y\n{}", (0..rows).map(line).collect::<String>())
+    };
+    place.write("train.csv", table(200));
+    let new = table(100);
+    let truth: Vec<String> =
+        new.lines().skip(1).filter_map(|line| Some(line.rsplit_once(',')?.1.to_owned())).collect();
+    place.write("new.csv", new);
+    let ran = place.ok("fit train.csv --label y --method auto-kernel -o m.st");
+    assert!(ran.stderr.contains("chose: ") && ran.stderr.contains("RBF kernel of width"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("; without a kernel "), "{}", ran.stderr);
+    let shown = place.ok("inspect m.st").stdout;
+    assert!(shown.contains("kernel  rbf, gamma ") && shown.contains(", with 200 rows"), "{shown}");
+    let right = |model: &str| {
+        let lines = place.ok(&format!("predict {model} new.csv --label y")).stdout;
+        let predicted = lines.lines().skip(1).map(|line| line.split(',').nth(1).unwrap_or_default());
+        predicted.zip(&truth).filter(|(predicted, truth)| predicted == truth).count()
+    };
+    place.ok("fit train.csv --label y -o linear.st");
+    assert!(right("m.st") > right("linear.st") + 5, "{} {}", right("m.st"), right("linear.st"));
+    assert_eq!(place.ok("transform m.st new.csv --ignore y").stdout.lines().count(), 101);
+    place.ok("neighbors m.st new.csv --ignore y");
+    assert!(place.run("export m.st -o m.onnx").stderr.starts_with("error: "));
+    place.ok("evaluate train.csv --label y --runs 1 --methods auto,auto-kernel --set budget=2");
+    let groups = "fit train.csv --label y --method gmml --groups a -o g.st";
+    assert!(place.run(groups).stderr.contains("--groups has no effect on gmml"));
+}
+
+#[test]
 fn pairs_are_enough_for_those_that_learn_from_them() {
     let place = Place::new();
     let mark = |i: usize| {
@@ -150,7 +193,7 @@ fn what_cannot_be_is_refused_in_words() {
     place.misuse(&fit("--method itml --time-limit 0"), "it must be a number of seconds above 0");
     place.misuse(
         &fit("--method nothing"),
-        "[possible values: euclidean, covariance, gmml, auto, recipe, itml, lmnn",
+        "[possible values: euclidean, covariance, gmml, auto, auto-kernel, recipe, itml, lmnn",
     );
 }
 

@@ -6,13 +6,16 @@
 //! the best few of each kind are blended.
 
 use crate::all_pairs::check_labels;
+use crate::auto_budget::Budget;
 use crate::auto_folds::divide;
+use crate::auto_kernel::{KernelChoice, Kernels, landmarks_for};
 use crate::auto_search::Search;
 use crate::blend::blend;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::ground::Ground;
+use crate::kernel::KernelMap;
 use crate::metric::Metric;
 use crate::recipe::Recipe;
 use crate::select::{Watch, choose_rows};
@@ -42,13 +45,17 @@ pub struct Auto {
     pub selection_rows: usize,
     /// Learn inside leading directions of the pencil, whatever else might do better.
     pub reduce: bool,
+    /// Try kernels, too, and take one if it does clearly better: the metric is then one on kernel values.
+    pub kernels: bool,
 }
 
 /// A metric, the recipes it was made by, and what else was tried.
 #[derive(Debug, Clone)]
 pub struct AutoFit {
-    /// The metric, from all rows.
+    /// The metric, from all rows; on kernel values, if there is a kernel.
     pub metric: Metric,
+    /// The kernel, if one was chosen.
+    pub kernel: Option<(KernelChoice, KernelMap)>,
     /// How it was made: the sum of what these recipes give, each in the size of its neighbourhoods; the best first.
     pub recipes: Vec<Recipe>,
     /// The cross-validated error.
@@ -70,6 +77,8 @@ pub struct AutoFit {
 pub struct Trial {
     /// The recipe.
     pub recipe: Recipe,
+    /// The kernel in whose features it was followed, if not in the columns.
+    pub kernel: Option<KernelChoice>,
     /// The share of held-out rows that `k` neighbours put into a wrong class.
     pub error: f64,
     /// The same, averaged over k − 2, k (twice) and k + 2 neighbours: what recipes are compared by, for it is
@@ -86,7 +95,7 @@ impl Gmml {
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000, reduce: false }
+        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000, reduce: false, kernels: false }
     }
 }
 
@@ -106,36 +115,42 @@ impl Auto {
         // What no fold could learn from is told of all rows.
         let ground = Ground::of(data, families)?;
         let (folds, repeats) = divide(&part, groups.as_ref(), self.seed)?;
-        let mut search = Search::new(self, &folds, repeats, &part, watch)?;
+        let mut budget = Budget::of(self, &part);
+        if self.kernels {
+            budget = budget.with_kernels(self, &part, landmarks_for(part.len()));
+        }
+        let mut search = Search::new(self, &folds, repeats, &part, budget, watch)?;
         search.run()?;
-        let first = *search.ranking().first().ok_or(Error::NoUsableFold { rows: part.len() })?;
+        if search.trials.is_empty() {
+            return Err(Error::NoUsableFold { rows: part.len() });
+        }
         let mut members = search.members();
         while members.len() > 1 && search.too_much_to_blend(&members) {
             members.pop();
         }
-        let (size, error) = search.size(&members)?;
-        members.truncate(size);
-        let (tried, least) = (search.trials.len(), 100.0 * search.trials[first].error);
-        let reason = match &members[..] {
-            [_] => format!("the best of {tried} recipes: {:.2} % wrong", 100.0 * error),
-            _ => format!(
-                "the best {} of {tried} recipes that start differently: together {:.2} % wrong, the best alone {least:.2} %",
-                members.len(),
-                100.0 * error,
-            ),
+        let size = search.size(&members)?;
+        members.truncate(size.members);
+        let count = search.folds.len();
+        let (mut trials, mut budget) = (search.trials, search.budget.whole());
+        let kernels = Kernels { auto: self, folds: &folds, repeats, part: &part };
+        let found = if self.kernels { kernels.search(&mut budget, &mut trials, watch)? } else { None };
+        let (metric, kernel, members, error, other) = match found {
+            Some(found) if found.beats(&size, repeats) => {
+                let (map, metric) = found.choice.blend(&found.members, data, families, self)?;
+                let other = format!("; without a kernel {:.2} %", 100.0 * size.error);
+                (metric, Some((found.choice, map)), found.members, found.size.error, other)
+            }
+            found => {
+                let other =
+                    found.map(|found| format!("; with the best kernel {:.2} %", 100.0 * found.size.error));
+                (blend(&members, &ground, self.k)?, None, members, size.error, other.unwrap_or_default())
+            }
         };
-        let metric = blend(&members, &ground, self.k)?;
-        let (folds, cost) = (search.folds.len(), search.spent / search.plain);
-        Ok(AutoFit {
-            metric,
-            recipes: members.into_iter().map(|member| member.0).collect(),
-            error,
-            trials: search.trials,
-            reason,
-            cost,
-            rows: part.len(),
-            folds,
-        })
+        let recipes: Vec<Recipe> = members.into_iter().map(|member| member.0).collect();
+        let chosen = kernel.as_ref().map(|kernel| kernel.0);
+        let reason = reason(&recipes, chosen, &trials, error) + &other;
+        let cost = budget.spent / budget.plain;
+        Ok(AutoFit { metric, kernel, recipes, error, trials, reason, cost, rows: part.len(), folds: count })
     }
 
     fn check(&self, data: &Dataset, groups: Option<&Labels>) -> Result<()> {
@@ -157,5 +172,19 @@ impl Auto {
             return Err(Error::Parameter { name: "budget", value, allowed: "at least 1" });
         }
         Ok(())
+    }
+}
+
+/// What speaks for these recipes.
+fn reason(recipes: &[Recipe], kernel: Option<KernelChoice>, trials: &[Trial], error: f64) -> String {
+    let (tried, error) = (trials.len(), 100.0 * error);
+    let alone = trials.iter().find(|trial| trial.kernel == kernel && trial.recipe == recipes[0]);
+    match recipes {
+        [_] => format!("the best of {tried} recipes: {error:.2} % wrong"),
+        _ => format!(
+            "the best {} of {tried} recipes that start differently: together {error:.2} % wrong, the best alone {:.2} %",
+            recipes.len(),
+            100.0 * alone.map_or(0.0, |trial| trial.error),
+        ),
     }
 }

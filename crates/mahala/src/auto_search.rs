@@ -1,6 +1,7 @@
 //! The search of the automatic mode: what is tried, in which order, and what it may cost.
 
 use crate::auto::{Auto, Trial};
+use crate::auto_budget::{self, Budget};
 use crate::auto_folds::{Fold, WRONG_AT_K, difference};
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
@@ -72,10 +73,7 @@ pub(crate) struct Search<'a, 'w> {
     wrong: Vec<Vec<u8>>,
     pub(crate) columns: usize,
     classes: usize,
-    /// Multiplications, about: of a plain fit, and so far.
-    pub(crate) plain: f64,
-    limit: f64,
-    pub(crate) spent: f64,
+    pub(crate) budget: Budget,
     watch: &'a mut Watch<'w>,
 }
 
@@ -85,6 +83,7 @@ impl<'a, 'w> Search<'a, 'w> {
         folds: &'a [Fold],
         repeats: usize,
         part: &Dataset,
+        budget: Budget,
         watch: &'a mut Watch<'w>,
     ) -> Result<Self> {
         let mut grounds = Vec::new();
@@ -98,12 +97,9 @@ impl<'a, 'w> Search<'a, 'w> {
         if grounds.is_empty() {
             return Err(Error::NoUsableFold { rows: part.len() });
         }
-        let (n, d) = (part.len() as f64, part.columns() as f64);
-        // Five folds of twenty searches, six solutions.
-        let plain = 100.0 * 0.16 * n * n * d + 6.0 * (n * d * d + SOLUTION * d.powi(3));
-        let limit = auto.budget * plain.max(LEAST_WORK);
         let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
-        let (columns, trials, wrong) = (part.columns(), Vec::new(), Vec::new());
+        let columns = folds.iter().map(|fold| fold.train.columns()).min().unwrap_or(0);
+        let (trials, wrong) = (Vec::new(), Vec::new());
         Ok(Self {
             auto,
             folds: grounds,
@@ -113,9 +109,7 @@ impl<'a, 'w> Search<'a, 'w> {
             wrong,
             columns,
             classes,
-            plain,
-            limit,
-            spent: 0.0,
+            budget,
             watch,
         })
     }
@@ -152,6 +146,11 @@ impl<'a, 'w> Search<'a, 'w> {
             let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
             self.try_at(&recipe, &near)?;
         }
+        self.try_rounds()
+    }
+
+    /// Neighbourhood rounds from where they are most likely to help.
+    pub(crate) fn try_rounds(&mut self) -> Result<()> {
         for start in self.starts(3) {
             if start.t.is_none() {
                 continue;
@@ -172,7 +171,7 @@ impl<'a, 'w> Search<'a, 'w> {
         Ok(())
     }
 
-    fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
+    pub(crate) fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
         let recipe = kind.recipe(shrinkage);
         if kind.reduces() { self.try_directions(&recipe) } else { self.try_at(&recipe, &COARSE) }
     }
@@ -267,7 +266,8 @@ impl<'a, 'w> Search<'a, 'w> {
         }
         let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
             .map(|fold| {
-                let subspace = self.folds[fold].0.subspace(base.regularization())?;
+                let most = counts.iter().copied().max().unwrap_or(0);
+                let subspace = self.folds[fold].0.subspace(base.regularization(), most)?;
                 let mut found = Vec::new();
                 for &r in &counts {
                     self.step(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len())?;
@@ -296,33 +296,28 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// Counts the work of one fold, and asks whether to go on.
     pub(crate) fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
-        self.spent += self.work(recipe, values);
-        let share = (self.spent / self.limit).min(1.0);
-        if (self.watch)((1000.0 * share) as usize, 1000) { Ok(()) } else { Err(Error::Cancelled) }
+        self.budget.spent += self.work(recipe, values);
+        self.go_on()
     }
 
-    /// Multiplications to try a recipe at so many values of t on one fold, about.
+    /// Tells how far the budget is spent, and asks whether to go on.
+    pub(crate) fn go_on(&mut self) -> Result<()> {
+        if (self.watch)(self.budget.thousandths(), 1000) { Ok(()) } else { Err(Error::Cancelled) }
+    }
+
     fn work(&self, recipe: &Recipe, values: usize) -> f64 {
-        let fold = self.folds[0].1;
-        let (train, test, voters) =
-            (fold.train.len() as f64, fold.test.len() as f64, fold.voters.len() as f64);
-        let r = recipe.directions.unwrap_or(self.columns) as f64;
-        let d = self.columns as f64;
-        let searches = values as f64 * test * voters * r;
-        let round = train * train * r + 20.0 * train * r * r + SOLUTION * r.powi(3);
-        let start = if recipe.directions.is_none() { SOLUTION * d.powi(3) } else { train * d * r };
-        searches + recipe.rounds.len() as f64 * round + start
+        auto_budget::trial(self.folds[0].1, self.columns, recipe, values)
     }
 
     /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.
     fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
-        self.spent + self.folds.len() as f64 * self.work(recipe, values) > FOR_TRIALS * self.limit
+        self.budget.forbids(self.folds.len() as f64 * self.work(recipe, values))
     }
 
     pub(crate) fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
         let work: f64 = members.iter().map(|(recipe, _)| self.work(recipe, 1)).sum();
         // Once a fold, and once for all rows.
-        self.spent + (self.folds.len() + 2) as f64 * work > self.limit
+        self.budget.is_exceeded_by((self.folds.len() + 2) as f64 * work)
     }
 
     /// The quarters of a wrong vote of each test row at each t.
@@ -355,19 +350,12 @@ impl<'a, 'w> Search<'a, 'w> {
             let error = wrong.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
             let wrong: Vec<u8> = wrong.into_iter().map(|w| w & 7).collect();
             let smoothed = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
-            self.trials.push(Trial { recipe, error, smoothed });
+            self.trials.push(Trial { recipe, kernel: None, error, smoothed });
             self.wrong.push(wrong);
         }
         Ok(())
     }
 }
-
-/// Below so many multiplications (a fraction of a second) a budget is not worth keeping to.
-const LEAST_WORK: f64 = 2e8;
-/// The share of the budget for trials; the rest is for the blend.
-const FOR_TRIALS: f64 = 0.8;
-/// Multiplications of one solution, over d³.
-const SOLUTION: f64 = 9.0;
 
 /// The values on both sides of a shrinkage, half-way to the next one tried.
 fn between(shrinkage: f64, ridge: bool) -> &'static [f64] {

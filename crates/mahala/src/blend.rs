@@ -16,7 +16,7 @@ use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::ground::Ground;
 use crate::knn::Knn;
-use crate::linalg::{eigen, weighted_gram};
+use crate::linalg::{eigen, product};
 use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::recipe::Recipe;
@@ -82,10 +82,10 @@ impl Search<'_, '_> {
     }
 
     /// How many of the members to blend, the best first: as many as do not do worse on held-out rows, by more than
-    /// one standard error, than the number that does best. And the share of rows that blend puts into a wrong class.
+    /// one standard error, than the number that does best.
     ///
     /// The best recipe was chosen for its error among hundreds, so that its error flatters it; a blend's does less.
-    pub(crate) fn size(&mut self, members: &[(Recipe, f64)]) -> Result<(usize, f64)> {
+    pub(crate) fn size(&mut self, members: &[(Recipe, f64)]) -> Result<Size> {
         let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
         for at in 0..self.folds.len() {
             let mut sum = Sum::new(self.folds[at].0.statistics.clone());
@@ -108,44 +108,63 @@ impl Search<'_, '_> {
         };
         let last = (0..members.len()).rev().find(near).unwrap_or(best);
         let misses = votes[last].iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
-        Ok((last + 1, misses as f64 / votes[last].len().max(1) as f64))
+        let error = misses as f64 / votes[last].len().max(1) as f64;
+        Ok(Size { members: last + 1, error, wrong: wrong[last].clone() })
     }
 }
 
-/// Metrics as they are added up.
+/// How many to blend, and how that does.
+pub(crate) struct Size {
+    pub(crate) members: usize,
+    /// The share of held-out rows put into a wrong class.
+    pub(crate) error: f64,
+    /// The quarters of a wrong vote of every one of them.
+    pub(crate) wrong: Vec<u8>,
+}
+
+/// Metrics as they are added up: `A = LᵀL`, with the members' components below each other in `L`.
 struct Sum {
     /// In units of the standard deviations no column outweighs the others, however they are measured.
     statistics: ColumnStatistics,
-    a: Mat<f64>,
+    l: Mat<f64>,
 }
 
 impl Sum {
     fn new(statistics: ColumnStatistics) -> Self {
         let d = statistics.mean.len();
-        Self { statistics, a: Mat::zeros(d, d) }
+        Self { statistics, l: Mat::zeros(0, d) }
     }
 
     /// `A += w·A_i/s_i`, with `s_i` of these rows.
     fn add(&mut self, metric: &Metric, weight: f64, rows: &Rows, k: usize) -> Result<()> {
-        let unit = weight / neighbourhood(&metric.transform(rows)?, k)?;
+        let unit = (weight / neighbourhood(&metric.transform(rows)?, k)?).sqrt();
         let (l, units) = (metric.components(), &self.statistics.scale);
-        let scaled =
-            |i: usize, j: usize| l[(i, j)] * metric.scale().map_or(units[j], |scale| units[j] / scale[j]);
-        let turned = Mat::from_fn(l.ncols(), l.nrows(), |j, i| scaled(i, j));
-        self.a += weighted_gram(turned.as_ref(), &vec![unit; l.nrows()]);
+        let scaled = |i: usize, j: usize| {
+            unit * l[(i, j)] * metric.scale().map_or(units[j], |scale| units[j] / scale[j])
+        };
+        let before = self.l.nrows();
+        self.l = Mat::from_fn(before + l.nrows(), l.ncols(), |i, j| {
+            if i < before { self.l[(i, j)] } else { scaled(i - before, j) }
+        });
         Ok(())
     }
 
+    /// In principal axes. Of `LᵀL` and `LLᵀ`, which have the same eigenvalues, the smaller is factorised.
     fn metric(&self) -> Result<Metric> {
-        let d = self.a.ncols();
-        if !(0..d).all(|j| self.a.col(j).iter().all(|x| x.is_finite())) {
+        let (l, d) = (self.l.as_ref(), self.l.ncols());
+        let wide = l.nrows() < d;
+        let gram = if wide { product(l, l.transpose()) } else { product(l.transpose(), l) };
+        if !(0..gram.ncols()).all(|j| gram.col(j).iter().all(|x| x.is_finite())) {
             return Err(Error::OutOfRange { what: "the metric" });
         }
-        let e = eigen(self.a.as_ref(), "A", &mut Spare::default())?;
+        let e = eigen(gram.as_ref(), "A", &mut Spare::default())?;
         let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
-        let kept: Vec<usize> = (0..d).rev().filter(|&i| e.values[i] > least).collect();
-        let components =
-            Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])]);
+        let kept: Vec<usize> = (0..e.values.len()).rev().filter(|&i| e.values[i] > least).collect();
+        let components = if wide {
+            product(Mat::from_fn(kept.len(), l.nrows(), |i, j| e.vectors[(j, kept[i])]).as_ref(), l)
+        } else {
+            Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])])
+        };
         Metric::new(components, self.statistics.mean.clone(), Some(self.statistics.scale.clone()))
     }
 }

@@ -1,6 +1,7 @@
 //! Parameters and diagnostics in words that a file can hold.
 
 use crate::auto::{AutoFit, Trial};
+use crate::auto_kernel::KernelChoice;
 use crate::dataset::{Labels, Rows};
 use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
 use crate::kernel::Kernel;
@@ -172,13 +173,21 @@ impl Fit {
 impl AutoFit {
     /// The recipe, why it was chosen, and what else was tried.
     pub fn to_json(&self) -> Value {
-        let trial = |trial: &Trial| json!({"recipe": trial.recipe.to_string(), "error": trial.error, "smoothed": trial.smoothed});
+        let in_words = |kernel: Option<KernelChoice>, recipe: &Recipe| match kernel {
+            Some(kernel) => format!("{kernel}, {recipe}"),
+            None => recipe.to_string(),
+        };
+        let trial = |trial: &Trial| {
+            let recipe = in_words(trial.kernel, &trial.recipe);
+            json!({"recipe": recipe, "error": trial.error, "smoothed": trial.smoothed})
+        };
+        let chosen = self.kernel.as_ref().map(|kernel| kernel.0);
         let rounds = |rounds: &[Round]| -> Vec<Value> {
             rounds.iter().map(|round| json!({"neighbors": round.neighbors, "t": round.t})).collect()
         };
         let recipe = |recipe: &Recipe| {
             json!({
-                "recipe": recipe.to_string(), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
+                "recipe": in_words(chosen, recipe), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
                 "towards_identity": recipe.towards_identity,
                 "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
             })
@@ -214,7 +223,8 @@ impl Learned {
         references: Option<(&Rows, &Labels)>,
         threshold: Option<f64>,
     ) -> crate::Result<Model> {
-        let references = kept(&self.metric, references)?;
+        let kept = |(rows, labels): (&Rows, &Labels)| Ok((self.transform(rows)?, labels.clone()));
+        let references = references.map(kept).transpose()?;
         let mut params = method.parameters();
         params["method"] = json!(method.name());
         params["standardize"] = json!(standardize);
@@ -224,6 +234,7 @@ impl Learned {
             threshold,
             params,
             diagnostics: self.report.to_json(),
+            kernel: self.kernel,
             ..Model::new(self.metric)
         })
     }

@@ -14,6 +14,8 @@ use crate::solution::{Solution, weights_at};
 use crate::standardize::ColumnStatistics;
 use crate::subspace::Subspace;
 use faer::Mat;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// What every recipe needs of the training rows, computed once.
 pub(crate) struct Ground<'a> {
@@ -21,6 +23,8 @@ pub(crate) struct Ground<'a> {
     families: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
     scatter: Scatter,
+    /// The leading directions of pencils seen so far, each with the number asked for.
+    pencils: RefCell<Vec<(Regularization, usize, Rc<Subspace>)>>,
 }
 
 /// Training rows in the coordinates a recipe learns in: centred, scaled, reduced.
@@ -56,12 +60,24 @@ impl<'a> Ground<'a> {
         if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
             return Err(Error::AllConstant { columns: data.columns() });
         }
-        Ok(Self { data, families, statistics: ColumnStatistics::of(data.rows()), scatter })
+        Ok(Self {
+            data,
+            families,
+            statistics: ColumnStatistics::of(data.rows()),
+            scatter,
+            pencils: RefCell::default(),
+        })
     }
 
-    /// The leading directions, all of them: a recipe takes the first few.
-    pub(crate) fn subspace(&self, shrinkage: Regularization) -> Result<Subspace> {
-        Subspace::of(&self.scatter, shrinkage)
+    /// The `r` leading directions, or all there are. A pencil is solved once for all who ask for no more of it.
+    pub(crate) fn subspace(&self, shrinkage: Regularization, r: usize) -> Result<Rc<Subspace>> {
+        let mut pencils = self.pencils.borrow_mut();
+        if let Some(known) = pencils.iter().find(|known| known.0 == shrinkage && known.1 >= r) {
+            return Ok(known.2.clone());
+        }
+        let leading = Rc::new(Subspace::of(&self.scatter, shrinkage)?.leading(r));
+        pencils.push((shrinkage, r, leading.clone()));
+        Ok(leading)
     }
 
     /// A recipe's coordinates, its last path, and the t on it.
@@ -76,7 +92,7 @@ impl<'a> Ground<'a> {
 
     fn frame(&self, recipe: &Recipe) -> Result<Frame> {
         match recipe.directions {
-            Some(r) => self.frame_within(&self.subspace(recipe.regularization())?, r),
+            Some(r) => self.frame_within(&*self.subspace(recipe.regularization(), r)?, r),
             None => self.frame_of_columns(recipe.standardize),
         }
     }

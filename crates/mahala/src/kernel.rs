@@ -124,6 +124,15 @@ impl KernelMap {
         self.scale.as_deref()
     }
 
+    /// The same for rows not yet divided by `scale`.
+    pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
+        let scale = match &self.scale {
+            Some(own) => own.iter().zip(scale).map(|(a, b)| a * b).collect(),
+            None => scale.to_vec(),
+        };
+        Self::new(self.kernel, self.landmarks, Some(scale))
+    }
+
     /// The kernel values of each row with every landmark.
     ///
     /// # Errors

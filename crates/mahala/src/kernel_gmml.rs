@@ -14,10 +14,10 @@
 use crate::centred::centre_gram;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
+use crate::features::{Features, draw_landmarks};
 use crate::gmml::{Diagnostics, Gmml};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
-use crate::random::Random;
 use crate::regularize::{Prior, Regularization};
 use crate::select::Watch;
 use crate::span::Span;
@@ -73,8 +73,6 @@ pub struct KernelFit {
 const ALL: usize = 5_000;
 /// And with so many beyond.
 const LANDMARKS: usize = 1_000;
-/// The draw of landmarks is apart from those of folds and pairs.
-const STREAM: u64 = u64::MAX - 2;
 /// Rows transformed at a time: their kernel values are many.
 const BLOCK: usize = 4_096;
 
@@ -103,14 +101,15 @@ impl KernelGmml {
             let map = KernelMap::new(self.kernel, None, None)?;
             return self.fit_exactly(map, data.rows(), data, watch);
         }
-        let drawn = self.landmarks_of(data, landmarks);
-        let map = KernelMap::new(self.kernel, Some(scaled(&drawn, scale.as_deref())?), scale)?;
         if landmarks == n {
+            let divided =
+                scale.as_ref().map_or_else(|| Ok(data.rows().clone()), |s| data.rows().divided_by(s))?;
+            let map = KernelMap::new(self.kernel, Some(divided), scale)?;
             let values = map.values(data.rows())?;
             self.fit_exactly(map, &values, data, watch)
         } else {
-            let values = map.values(&drawn)?;
-            self.fit_by_landmarks(map, &values, data, watch)
+            let drawn = draw_landmarks(data.rows(), landmarks, self.gmml.seed);
+            self.fit_by_landmarks(Features::of(self.kernel, &drawn, scale)?, data, watch)
         }
     }
 
@@ -129,25 +128,19 @@ impl KernelGmml {
         self.learn(map, &span, means, (span.coordinates(0)?, 0.0), data, watch)
     }
 
-    /// With the kernel of all rows and the landmarks, whose kernel among themselves is given.
+    /// With the kernel of all rows and the landmarks.
     fn fit_by_landmarks(
         &self,
-        map: KernelMap,
-        values: &Rows,
+        features: Features,
         data: &Dataset,
         watch: &mut Watch<'_>,
     ) -> Result<KernelFit> {
-        let span = Span::of_gram(values.as_mat(), "the kernel")?;
-        let coordinates = span.combination(Mat::<f64>::identity(span.rank(), span.rank()).as_ref());
-        let plain = Metric::new(coordinates, vec![0.0; values.len()], None)?;
-        let basis = KernelMetric { map, metric: plain, outside: None };
-        let rows = basis.transform(data.rows())?;
-        let all: f64 = basis.map.squared_lengths(data.rows()).iter().sum();
+        let rows = features.rows(data.rows())?;
+        let all: f64 = features.map.squared_lengths(data.rows()).iter().sum();
         let inside: f64 = rows.values().iter().map(|z| z * z).sum();
         let outside = (1.0 - inside / all).clamp(0.0, 1.0);
-        let m = values.len();
-        let means = (0..m).map(|j| (0..m).map(|i| values.row(i)[j]).sum::<f64>() / m as f64).collect();
-        self.learn(basis.map, &span, means, (rows, outside), data, watch)
+        let Features { map, span, means, .. } = features;
+        self.learn(map, &span, means, (rows, outside), data, watch)
     }
 
     fn learn(
@@ -181,16 +174,6 @@ impl KernelGmml {
         let learned = LearnedSpan { directions: span.rank(), randomized: !exact, outside };
         let diagnostics = Diagnostics { span: Some(learned), ..fit.diagnostics };
         Ok(KernelFit { metric: KernelMetric { map, metric, outside: outside_of_it }, t: fit.t, diagnostics })
-    }
-
-    fn landmarks_of(&self, data: &Dataset, landmarks: usize) -> Rows {
-        if landmarks == data.len() {
-            return data.rows().clone();
-        }
-        let mut drawn = Random::new(self.gmml.seed, STREAM).permutation(data.len());
-        drawn.truncate(landmarks);
-        drawn.sort_unstable();
-        data.rows().subset(&drawn)
     }
 
     fn check(&self, data: &Dataset) -> Result<()> {
@@ -290,12 +273,6 @@ pub(crate) fn transform_by_kernel(map: &KernelMap, metric: &Metric, rows: &Rows)
         z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
     }
     Rows::new(z, metric.rank())
-}
-
-fn scaled(rows: &Rows, scale: Option<&[f64]>) -> Result<Rows> {
-    let Some(scale) = scale else { return Ok(rows.clone()) };
-    let cells = rows.values().iter().enumerate().map(|(at, x)| x / scale[at % scale.len()]).collect();
-    Rows::new(cells, rows.columns()).map_err(|_| Error::OutOfRange { what: "a standardised cell" })
 }
 
 /// Makes the components blind to a common shift of all kernel values, as they are but for rounding.

@@ -63,7 +63,9 @@
 
 mod all_pairs;
 mod auto;
+mod auto_budget;
 mod auto_folds;
+mod auto_kernel;
 mod auto_search;
 mod blend;
 mod calibrate;
@@ -72,6 +74,7 @@ mod class_means;
 mod dataset;
 mod describe;
 mod error;
+mod features;
 mod folds;
 mod geodesic;
 mod gmml;
@@ -117,6 +120,7 @@ mod wide;
 mod window;
 
 pub use auto::{Auto, AutoFit, Trial};
+pub use auto_kernel::KernelChoice;
 pub use calibrate::{Calibration, HeldOut};
 pub use class_means::{ClassMeans, PairSums};
 pub use dataset::{Dataset, Labels, Rows};

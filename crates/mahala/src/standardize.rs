@@ -57,6 +57,11 @@ impl ColumnStatistics {
         Self::from_parts(n, mean, deviation)
     }
 
+    /// The standard deviation of each column, 0 included.
+    pub(crate) fn deviation(&self) -> &[f64] {
+        &self.deviation
+    }
+
     /// From what is known of rows that are no longer at hand.
     pub(crate) fn from_parts(rows: usize, mean: Vec<f64>, deviation: Vec<f64>) -> Self {
         let scale = deviation.iter().map(|&x| if x > 0.0 && x.is_finite() { x } else { 1.0 }).collect();

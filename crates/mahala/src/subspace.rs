@@ -78,6 +78,15 @@ impl Subspace {
         &self.log_ratios
     }
 
+    /// The first `r` of them, or all there are.
+    pub(crate) fn leading(self, r: usize) -> Self {
+        let r = r.min(self.log_ratios.len());
+        Self {
+            directions: self.directions.subcols(0, r).to_owned(),
+            log_ratios: self.log_ratios[..r].to_vec(),
+        }
+    }
+
     /// The number of directions asked for.
     ///
     /// # Errors

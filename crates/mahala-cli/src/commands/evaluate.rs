@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use mahala::learners::{Learned, Report, Training};
+use mahala::learners::{Report, Training};
 use mahala::{Dataset, Folds, Gmml, Labels, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -227,15 +227,15 @@ fn evaluate_run(method: &Configured, data: &Families, run: &Run) -> Result<(Coun
     let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
     for split in run {
         let (part, test) = (data.subset(&split.train), data.rows.subset(&split.test));
-        let (Learned { metric, report }, t) = method.learn(&part.training(), &mut |_| ())?;
+        let (learned, t) = method.learn(&part.training(), &mut |_| ())?;
         let train = part.rows;
         let transformed = |part: &Dataset| -> Result<Dataset> {
-            Ok(Dataset::new(metric.transform(part.rows())?, part.labels().clone())?)
+            Ok(Dataset::new(learned.transform(part.rows())?, part.labels().clone())?)
         };
         count.wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, method.gmml.k)?;
         count.tested += test.len();
         ts.extend(t);
-        reports.push(report);
+        reports.push(learned.report);
     }
     Ok((count, ts, reports))
 }

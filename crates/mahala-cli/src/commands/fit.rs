@@ -29,6 +29,7 @@ use std::str::FromStr;
   mahala fit posts.csv --label tags --multilabel ';' -o m.safetensors
   mahala fit wine.csv --label class --local class -o local.safetensors
   mahala fit rings.csv --label ring --kernel rbf -o rings.safetensors
+  mahala fit rings.csv --label ring --method auto-kernel -o rings.safetensors
   mahala fit texts.svm --principal 300 -o m.safetensors    sparse stays so
   mahala fit big.parquet --label y -o m.safetensors        large files: one pass
   mahala fit 'part-*.csv.gz' --label y -o m.safetensors    a folder or pattern
@@ -47,7 +48,7 @@ pub(crate) struct Fit {
     /// How to learn [default: auto; gmml where an option is given that is of gmml alone, such as --t]
     #[arg(long, value_enum, hide_default_value = true)]
     pub method: Option<Method>,
-    /// For --method auto: the column that names each row's family; families are not torn between folds
+    /// For --method auto and auto-kernel: the column that names each row's family; families are not torn between folds
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub groups: Option<ColumnRef>,
     /// Pairs to learn from: all, the paper's random sample, or a file that marks pairs of rows
@@ -111,7 +112,7 @@ impl PairsArg {
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
     args.beyond.check(args.has_pairs(), args.keep_rows)?;
-    if args.groups.is_some() && args.method() != Method::Auto {
+    if args.groups.is_some() && !args.method().chooses() {
         bail!("--groups has no effect on {}\nhint: it goes with --method auto", args.method().name());
     }
     let output = create_output(&args.output, &inputs(args))?;

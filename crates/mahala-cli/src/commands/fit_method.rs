@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, bail};
 use mahala::learners::{Learned, Report, Step, Training};
 use mahala::{
     Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
+    threshold_in_coordinates,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ pub(super) fn fit_method(
     let method = args.method_for(data);
     check_options(args, method)?;
     let steering = match args.learn.rank {
-        Some(RankArg::Chosen) if method != Method::Auto => {
+        Some(RankArg::Chosen) if !method.chooses() => {
             bail!("--rank auto goes with --method auto; {} takes a number", method.name())
         }
         Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
@@ -71,7 +72,12 @@ fn from_labels(
     };
     let learned = learn(method, &training, table)?;
     // Without two classes there is nothing to tell apart.
-    let threshold = threshold_for_labels(&learned.metric, &data, method.gmml.seed).ok();
+    let threshold = match &learned.kernel {
+        None => threshold_for_labels(&learned.metric, &data, method.gmml.seed).ok(),
+        Some(_) => {
+            threshold_in_coordinates(&learned.transform(data.rows())?, data.labels(), method.gmml.seed).ok()
+        }
+    };
     let keep = keeps_rows(args, data.len(), learned.metric.rank());
     let references = keep.then_some((data.rows(), data.labels()));
     let report = learned.report.clone();
@@ -112,7 +118,9 @@ fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<
             step.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
         progress.tell(match method.method {
             // What is told are thousandths of the budget.
-            Method::Auto => format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0),
+            method if method.chooses() => {
+                format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0)
+            }
             _ => format!("{name}: iteration {}{objective}", step.iteration),
         });
     };
@@ -176,8 +184,11 @@ fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report
     }
 }
 
-/// Columns that change no distance.
+/// Columns that change no distance; with a kernel all may.
 fn without_weight(data: &Table, model: &Model) -> Option<String> {
+    if model.kernel.is_some() {
+        return None;
+    }
     let l = model.metric.components();
     let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
     let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();

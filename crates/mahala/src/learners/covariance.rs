@@ -1,6 +1,6 @@
 //! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
 
-use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
+use super::{Learned, Learner, Observer, Report, Training, fields};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
@@ -52,10 +52,8 @@ impl Learner for Covariance {
         let weight = |j: usize| ((n - 1) as f64 / correlation.values[j]).sqrt();
         let components =
             Mat::from_fn(kept.len(), d, |i, j| weight(kept[i]) * correlation.vectors[(j, kept[i])]);
-        Ok(Learned {
-            metric: Metric::new(components, statistics.mean, Some(statistics.scale))?,
-            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None },
-        })
+        let metric = Metric::new(components, statistics.mean, Some(statistics.scale))?;
+        Ok(Learned::new(metric, Report::closed_form()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! No learning: the plain distance.
 
-use super::{Learned, Learner, Observer, Outcome, Report, Training, fields};
+use super::{Learned, Learner, Observer, Report, Training, fields};
 use crate::error::Result;
 use crate::metric::Metric;
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,6 @@ impl Learner for Euclidean {
 
     fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
         let metric = Metric::euclidean(training.rows().columns());
-        Ok(Learned {
-            metric,
-            report: Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None },
-        })
+        Ok(Learned::new(metric, Report::closed_form()))
     }
 }

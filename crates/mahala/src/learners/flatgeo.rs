@@ -76,7 +76,7 @@ impl Learner for FlatGeo {
         let g = start(&constraints, self.rank)?;
         let (g, report) = self.descend(&cost, g, observer);
         let a = weighted_gram(g.as_ref(), &vec![1.0; g.ncols()]);
-        Ok(Learned { metric: metric_of(a.as_ref(), training.rows())?, report })
+        Ok(Learned::new(metric_of(a.as_ref(), training.rows())?, report))
     }
 }
 

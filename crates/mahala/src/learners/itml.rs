@@ -130,7 +130,7 @@ impl Learner for Itml {
             }
             Err(outcome) => {
                 let report = Report { iterations: 0, objective: None, outcome, choice: None };
-                Ok(Learned { metric: Metric::euclidean(training.rows().columns()), report })
+                Ok(Learned::new(Metric::euclidean(training.rows().columns()), report))
             }
         }
     }
@@ -172,7 +172,7 @@ impl Itml {
         let outcome = state.run(self.max_projections, self.tolerance, observer);
         let report =
             Report { iterations: state.done, objective: Some(state.objective()), outcome, choice: None };
-        Ok(Learned { metric: metric_of(state.a(), training.rows())?, report })
+        Ok(Learned::new(metric_of(state.a(), training.rows())?, report))
     }
 
     /// The best γ, or why the search for it was ended.

@@ -93,10 +93,7 @@ impl Learner for Mmc {
         // The pairs' distances are in a power of two; their logarithm is not.
         let shift = f64::from(constraints.exponent) * std::f64::consts::LN_2;
         let objective = report.objective.map(|x| if self.diagonal { x - shift } else { x + shift });
-        Ok(Learned {
-            metric: metric_of(a.as_ref(), training.rows())?,
-            report: Report { objective, ..report },
-        })
+        Ok(Learned::new(metric_of(a.as_ref(), training.rows())?, Report { objective, ..report }))
     }
 }
 

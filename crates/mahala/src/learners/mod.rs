@@ -39,6 +39,8 @@ use crate::auto::Auto;
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
+use crate::kernel::KernelMap;
+use crate::kernel_gmml::transform_by_kernel;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
 use crate::random::Random;
@@ -91,10 +93,30 @@ pub enum Training<'a> {
 /// A metric, and how it was reached.
 #[derive(Debug, Clone)]
 pub struct Learned {
-    /// The metric.
+    /// The metric; on kernel values, if there is a kernel.
     pub metric: Metric,
+    /// The kernel, if the method chose one.
+    pub kernel: Option<KernelMap>,
     /// How it was reached.
     pub report: Report,
+}
+
+impl Learned {
+    /// A metric on rows.
+    pub fn new(metric: Metric, report: Report) -> Self {
+        Self { metric, kernel: None, report }
+    }
+
+    /// Rows in coordinates where the metric is Euclidean.
+    ///
+    /// # Errors
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
+    pub fn transform(&self, rows: &Rows) -> Result<Rows> {
+        match &self.kernel {
+            None => self.metric.transform(rows),
+            Some(map) => transform_by_kernel(map, &self.metric, rows),
+        }
+    }
 }
 
 /// How a method came to its metric.
@@ -108,6 +130,13 @@ pub struct Report {
     pub outcome: Outcome,
     /// What was tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`], or ITML's γ.
     pub choice: Option<Value>,
+}
+
+impl Report {
+    /// Of a method that does not iterate.
+    pub fn closed_form() -> Self {
+        Self { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None }
+    }
 }
 
 /// Why a method stopped.
@@ -247,7 +276,10 @@ pub fn learn_standardized(
         }
         Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), observer),
     }?;
-    Ok(Learned { metric: learned.metric.of_divided_rows(&scale)?, ..learned })
+    Ok(match learned.kernel {
+        None => Learned { metric: learned.metric.of_divided_rows(&scale)?, ..learned },
+        Some(map) => Learned { kernel: Some(map.of_divided_rows(&scale)?), ..learned },
+    })
 }
 
 /// The fields of a parameter struct by name.
@@ -271,8 +303,7 @@ impl Learner for Gmml {
             Training::Labelled(data) | Training::Grouped(data, _) => self.fit_watched(data, &mut watch)?,
             Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
         };
-        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
-        Ok(Learned { metric: fit.metric, report })
+        Ok(Learned::new(fit.metric, Report::closed_form()))
     }
 }
 
@@ -289,14 +320,13 @@ impl Learner for Recipe {
         let data = training.labelled(self.name())?;
         check_labels(data.labels())?;
         let metric = self.fit_across(data, training.groups())?;
-        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
-        Ok(Learned { metric, report })
+        Ok(Learned::new(metric, Report::closed_form()))
     }
 }
 
 impl Learner for Auto {
     fn name(&self) -> &'static str {
-        "auto"
+        if self.kernels { "auto-kernel" } else { "auto" }
     }
 
     fn parameters(&self) -> Value {
@@ -308,8 +338,7 @@ impl Learner for Auto {
         let data = training.labelled(self.name())?;
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = self.fit(data, training.groups(), &mut watch)?;
-        let choice = Some(fit.to_json());
-        let report = Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice };
-        Ok(Learned { metric: fit.metric, report })
+        let report = Report { choice: Some(fit.to_json()), ..Report::closed_form() };
+        Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
     }
 }

@@ -8,8 +8,19 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 10] =
-    ["auto", "recipe", "euclidean", "covariance", "itml", "lmnn", "nca", "mcml", "mmc", "flatgeo"];
+pub const NAMES: [&str; 11] = [
+    "auto",
+    "auto-kernel",
+    "recipe",
+    "euclidean",
+    "covariance",
+    "itml",
+    "lmnn",
+    "nca",
+    "mcml",
+    "mmc",
+    "flatgeo",
+];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
 ///
@@ -27,6 +38,13 @@ pub const NAMES: [&str; 10] =
 pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
     match name {
         "auto" => read::<Auto>("auto", parameters),
+        "auto-kernel" => {
+            let mut parameters = parameters;
+            if let Some(fields) = parameters.as_object_mut() {
+                fields.insert("kernels".to_owned(), true.into());
+            }
+            read::<Auto>("auto-kernel", parameters)
+        }
         "recipe" => read::<Recipe>("recipe", parameters),
         "euclidean" => read::<Euclidean>("euclidean", parameters),
         "covariance" => read::<Covariance>("covariance", parameters),

@@ -1,0 +1,221 @@
+//! The automatic mode in the feature space of a kernel: which kernel, by a quick look at a few; then recipes as in the
+//! columns themselves.
+//!
+//! # Formula
+//! ```text
+//! k(x, y) = exp(−‖x − y‖² / (w²·s)),     s = mean ‖x_i − x_j‖²
+//! ```
+//! over the rows learned on, in their own units or in standard deviations. Landmarks are drawn from the rows learned
+//! on, so that rows held out take no part.
+
+use crate::auto::{Auto, Trial};
+use crate::auto_budget::{self, Budget};
+use crate::auto_folds::{Fold, difference};
+use crate::auto_search::{Kind, Search};
+use crate::blend::{Size, blend};
+use crate::dataset::{Dataset, Labels, Rows};
+use crate::error::{Error, Result};
+use crate::features::{Features, draw_landmarks};
+use crate::ground::Ground;
+use crate::kernel::{Kernel, KernelMap};
+use crate::metric::Metric;
+use crate::recipe::Recipe;
+use crate::select::Watch;
+use crate::standardize::ColumnStatistics;
+use faer::Mat;
+use std::fmt;
+
+/// A kernel that the automatic mode tries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelChoice {
+    /// Divide each column by its standard deviation first.
+    pub standardize: bool,
+    /// `w`: how far likeness reaches, in root mean squared distances of rows.
+    pub width: f64,
+    /// With how many rows at most the kernel is taken.
+    pub landmarks: usize,
+}
+
+/// What did best in the features of a kernel.
+pub(crate) struct InFeatures {
+    pub(crate) choice: KernelChoice,
+    pub(crate) members: Vec<(Recipe, f64)>,
+    pub(crate) size: Size,
+}
+
+const WIDTHS: [f64; 3] = [1.0, 2.0, 0.5];
+/// How far `S` is shrunk towards the identity.
+const RIDGES: [f64; 2] = [0.001, 0.03];
+/// Landmarks while kernels are compared, at most; no more than half of those afterwards, for an eighth of the work.
+const FEW: usize = 200;
+/// Landmarks of the kernel chosen, at most.
+const MANY: usize = 2_000;
+/// And at most so many features of all rows together: memory for them is taken a few times.
+const CELLS: usize = 1 << 24;
+
+/// With how many landmarks the kernel chosen is taken.
+pub(crate) fn landmarks_for(rows: usize) -> usize {
+    MANY.min(CELLS / rows.max(1)).clamp(1, rows.max(1))
+}
+
+impl KernelChoice {
+    /// The features of this kernel, from these rows alone.
+    fn features(&self, rows: &Rows, seed: u64) -> Result<Features> {
+        let scale = self.standardize.then(|| ColumnStatistics::of(rows).scale);
+        let landmarks = draw_landmarks(rows, self.landmarks, seed);
+        let spread = mean_squared_distance(&landmarks, scale.as_deref());
+        let kernel = Kernel::Rbf { gamma: 1.0 / (self.width * self.width * spread) };
+        Features::of(kernel, &landmarks, scale)
+    }
+
+    /// A fold in these features.
+    fn fold(&self, fold: &Fold, seed: u64) -> Result<Fold> {
+        let features = self.features(fold.train.rows(), seed)?;
+        let seen = |part: &Dataset| Dataset::new(features.rows(part.rows())?, part.labels().clone());
+        let (train, voters) = (seen(&fold.train)?, seen(&fold.voters)?);
+        let test = match &fold.own {
+            Some(own) => voters.subset(own),
+            None => seen(&fold.test)?,
+        };
+        Ok(Fold { train, families: fold.families.clone(), test, voters, own: fold.own.clone() })
+    }
+
+    /// Follows recipes in these features and adds the metrics up.
+    pub(crate) fn blend(
+        &self,
+        members: &[(Recipe, f64)],
+        data: &Dataset,
+        families: Option<&Labels>,
+        auto: &Auto,
+    ) -> Result<(KernelMap, Metric)> {
+        let features = self.features(data.rows(), auto.seed)?;
+        let seen = Dataset::new(features.rows(data.rows())?, data.labels().clone())?;
+        let metric = blend(members, &Ground::of(&seen, families)?, auto.k)?;
+        let l = metric.components();
+        let unit = |j: usize| metric.scale().map_or(1.0, |scale| 1.0 / scale[j]);
+        let l = Mat::from_fn(l.nrows(), l.ncols(), |i, j| l[(i, j)] * unit(j));
+        features.metric(l.as_ref())
+    }
+}
+
+/// The rows as all kernels are tried on them.
+pub(crate) struct Kernels<'a> {
+    pub(crate) auto: &'a Auto,
+    pub(crate) folds: &'a [Fold],
+    pub(crate) repeats: usize,
+    pub(crate) part: &'a Dataset,
+}
+
+impl Kernels<'_> {
+    /// The best kernel and the best recipes in its features; none if there is no kernel for such rows, or not enough
+    /// left of the budget. What was tried is added to `trials`.
+    pub(crate) fn search(
+        &self,
+        budget: &mut Budget,
+        trials: &mut Vec<Trial>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Option<InFeatures>> {
+        let landmarks = landmarks_for(self.part.len());
+        let mut best: Option<(f64, KernelChoice)> = None;
+        for standardize in [false, true] {
+            for width in WIDTHS {
+                let choice = KernelChoice { standardize, width, landmarks: FEW.min(landmarks.div_ceil(2)) };
+                let mut look = |search: &mut Search<'_, '_>| {
+                    try_ridges(search)?;
+                    Ok(search.trials.iter().map(|trial| trial.smoothed).reduce(f64::min))
+                };
+                let least = self.within(choice, budget, trials, watch, &mut look)?.flatten();
+                if let Some(least) = least
+                    && best.is_none_or(|(error, _)| least < error)
+                {
+                    best = Some((least, choice));
+                }
+            }
+        }
+        let Some((_, choice)) = best else { return Ok(None) };
+        let choice = KernelChoice { landmarks, ..choice };
+        let mut choose = |search: &mut Search<'_, '_>| {
+            try_ridges(search)?;
+            search.try_rounds()?;
+            let mut members = search.members();
+            while members.len() > 1 && search.too_much_to_blend(&members) {
+                members.pop();
+            }
+            if members.is_empty() {
+                return Ok(None);
+            }
+            let size = search.size(&members)?;
+            members.truncate(size.members);
+            Ok(Some(InFeatures { choice, members, size }))
+        };
+        Ok(self.within(choice, budget, trials, watch, &mut choose)?.flatten())
+    }
+
+    /// Searches in the features of one kernel; none if it is too much work, or no kernel.
+    fn within<T>(
+        &self,
+        choice: KernelChoice,
+        budget: &mut Budget,
+        trials: &mut Vec<Trial>,
+        watch: &mut Watch<'_>,
+        search: &mut dyn FnMut(&mut Search<'_, '_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let work = |fold: &Fold| auto_budget::features(fold, choice.landmarks.min(fold.train.len()));
+        let work = self.folds.iter().map(work).sum();
+        if budget.forbids(work) {
+            return Ok(None);
+        }
+        budget.spent += work;
+        let folds: Result<Vec<Fold>> =
+            self.folds.iter().map(|fold| choice.fold(fold, self.auto.seed)).collect();
+        let Ok(folds) = folds else { return Ok(None) };
+        let mut inside = match Search::new(self.auto, &folds, self.repeats, self.part, *budget, watch) {
+            Ok(inside) => inside,
+            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(_) => return Ok(None),
+        };
+        let found = search(&mut inside)?;
+        *budget = inside.budget;
+        let seen = inside.trials.into_iter().map(|trial| Trial { kernel: Some(choice), ..trial });
+        trials.extend(seen);
+        Ok(Some(found))
+    }
+}
+
+/// Directions of pencils, and some t along each.
+fn try_ridges(search: &mut Search<'_, '_>) -> Result<()> {
+    for ridge in RIDGES {
+        let work = search.folds.len() as f64 * auto_budget::pencil(search.columns);
+        if search.budget.forbids(work) {
+            return Ok(());
+        }
+        search.budget.spent += work;
+        search.go_on()?;
+        search.try_kind(Kind::RidgeDirections, ridge)?;
+    }
+    Ok(())
+}
+
+impl InFeatures {
+    /// Whether it does better than a blend in the columns, by more than a standard error: the simpler is preferred.
+    pub(crate) fn beats(&self, columns: &Size, repeats: usize) -> bool {
+        let (gap, doubt) = difference(&self.size.wrong, &columns.wrong, repeats);
+        gap < -doubt
+    }
+}
+
+/// Between rows, with columns divided by `scale`: twice the sum of the columns' variances.
+fn mean_squared_distance(rows: &Rows, scale: Option<&[f64]>) -> f64 {
+    let deviations = ColumnStatistics::of(rows).deviation().to_vec();
+    let in_units = |(j, x): (usize, &f64)| (x / scale.map_or(1.0, |scale| scale[j])).powi(2);
+    2.0 * deviations.iter().enumerate().map(in_units).sum::<f64>()
+}
+
+impl fmt::Display for KernelChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.standardize {
+            f.write_str("standardised, ")?;
+        }
+        write!(f, "RBF kernel of width {} with {} rows", self.width, self.landmarks)
+    }
+}
