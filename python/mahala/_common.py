@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from numbers import Integral, Real
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 
 
 def class_names(classes: NDArray[Any]) -> list[str]:
@@ -85,6 +86,33 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
     return params | fixed
+
+
+def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: Any) -> dict[str, Any]:
+    """What the compiled part is to learn by, and how it is watched."""
+    return {
+        "method": method,
+        "parameters": json.dumps(parameters),
+        "standardize": False,
+        "time_limit": None,
+        "groups": None,
+        "tell": None,
+        "threads": threads(n_jobs),
+    } | more
+
+
+def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> dict[str, Any]:
+    """The plan of an estimator in automatic mode; ``groups`` name the family of each row, or are None."""
+    parameters = {
+        "k": count("k", estimator.k, 1),
+        "budget": number("budget", estimator.budget),
+        "selection_rows": count("selection_rows", estimator.selection_rows, 4),
+        "seed": seed(estimator.random_state),
+    }
+    if groups is not None:
+        check_consistent_length(X, groups)
+        groups = [str(group) for group in np.asarray(groups)]
+    return plan(method, parameters | more, estimator.n_jobs, groups=groups)
 
 
 def components(wanted: Any, n_features: int) -> int | float | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
 from ._common import (
+    auto_plan,
     class_names,
     classes_of,
     count,
@@ -20,8 +20,6 @@ from ._common import (
     encode,
     issparse,
     learning_params,
-    number,
-    seed,
     threads,
 )
 from ._metric import MetricMixin
@@ -235,25 +233,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     def _fit_auto(self, X: Any, classes: NDArray[Any], codes: NDArray[np.uint32], groups: Any) -> GMML:
         check_two(classes)
-        parameters = {
-            "k": count("k", self.k, 1),
-            "budget": number("budget", self.budget),
-            "selection_rows": count("selection_rows", self.selection_rows, 4),
-            "seed": seed(self.random_state),
-            "reduce": self.n_components == "auto",
-        }
-        if groups is not None:
-            check_consistent_length(X, groups)
-            groups = [str(group) for group in np.asarray(groups)]
-        plan = {
-            "method": "auto",
-            "parameters": json.dumps(parameters),
-            "standardize": False,
-            "time_limit": None,
-            "groups": groups,
-            "tell": None,
-            "threads": threads(self.n_jobs),
-        }
+        plan = auto_plan(self, "auto", X, groups, reduce=self.n_components == "auto")
         self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
         self.classes_ = classes
         self._moments = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import class_names, count, encode, learning_params, number, threads
+from ._common import auto_plan, class_names, count, encode, learning_params, number, threads
 from ._gmml import check_two
 
 Floats = NDArray[np.float64]
 KERNELS = ("linear", "rbf", "poly", "precomputed")
+#: What cannot be given if everything is chosen.
+FIXED = ("gamma", "degree", "coef0", "landmarks", "t", "reg", "shrinkage", "n_components", "standardize", "cv")
 
 
 class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -29,9 +32,11 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "poly", "linear", "precomputed", "auto"} or callable, default="rbf"
         ``exp(-gamma |x - y|^2)``, ``(gamma x.y + coef0)^degree``, ``x.y``, a matrix given in place of X, or
-        a function of two tables that returns their kernel values.
+        a function of two tables that returns their kernel values. "auto" chooses everything, as ``GMML()`` does,
+        and a kernel of the first kind where it does clearly better than the columns themselves; then nothing but
+        ``k``, ``budget``, ``selection_rows``, ``random_state`` and ``n_jobs`` can be given.
     gamma : "scale" or float, default="scale"
         "scale" is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -43,9 +48,13 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         As for ``GMML``; ``reg`` takes the identity for prior.
     shrinkage : float in [0, 1] or None, default=None
         Shrinks S and D towards their diagonals in the principal axes of feature space.
+    budget : float, default=20.0
+        For "auto": at most this many times the work of a fit that chooses t alone, with and without a kernel.
 
     Attributes
     ----------
+    kernel_ : str or None
+        The kernel's name; None if "auto" chose the columns themselves. Then the attributes are those of ``GMML``.
     components_ : array of shape (n_components, n_landmarks)
         Applied to kernel values: ``(K(X, landmarks_) - mean_) @ components_.T``
     mean_ : array of shape (n_landmarks,)
@@ -57,6 +66,8 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     t_path_ : array of shape (n_values, 2)
     log_eigenvalues_ : array
     diagnostics_ : dict
+    recipes_, reason_, trials_
+        For "auto": what was chosen, why, and all that was tried, as for ``GMML``.
     classes_ : array
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -91,6 +102,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         n_components: int | None = None,
         standardize: bool = False,
         k: int = 5,
+        budget: float = 20.0,
         cv: int = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
@@ -107,31 +119,54 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_components = n_components
         self.standardize = standardize
         self.k = k
+        self.budget = budget
         self.cv = cv
         self.selection_rows = selection_rows
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> KernelGMML:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> KernelGMML:
         """Learns from rows and labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
         y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            The family of each row, for ``kernel="auto"``: families are not torn between folds.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = encode(y)
         check_two(self.classes_)
-        self.gamma_ = self._gamma(X)
+        for name in ("recipes_", "reason_", "trials_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        if isinstance(self.kernel, str) and self.kernel == "auto":
+            return self._fit_auto(X, codes, groups)
+        if groups is not None:
+            raise ValueError("groups are for choosing everything: kernel='auto'")
+        gamma = self._gamma(X)
+        self.gamma_: float | None = gamma
         self._given = np.array(X) if callable(self.kernel) else None
         params = learning_params(self, max(X.shape), k=count("k", self.k, 1))
         landmarks = None if self.landmarks is None else count("landmarks", self.landmarks, 1)
+        kernel = self._kernel(gamma)
         learned = _mahala.fit_kernel(
-            self._values(X), class_names(self.classes_), codes, self._kernel(), landmarks, params, threads(self.n_jobs)
+            self._values(X), class_names(self.classes_), codes, kernel, landmarks, params, threads(self.n_jobs)
         )
-        self._keep(learned)
+        self._keep(learned, kernel)
+        return self
+
+    def _fit_auto(self, X: Floats, codes: NDArray[np.uint32], groups: Any) -> KernelGMML:
+        unset = {name: parameter.default for name, parameter in signature(type(self).__init__).parameters.items()}
+        for name in FIXED:
+            value = getattr(self, name)
+            if type(value) is not type(unset[name]) or value != unset[name]:
+                raise ValueError(f"{name} is {value!r}; with kernel='auto' it is chosen, and cannot be given")
+        plan = auto_plan(self, "auto-kernel", X, groups)
+        self._given = None
+        self._keep_chosen(_mahala.learn(X, (class_names(self.classes_), codes), plan))
         return self
 
     def transform(self, X: Any) -> Floats:
@@ -148,6 +183,8 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         check_is_fitted(self, "components_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        if self.kernel_ is None:
+            return _mahala.transform(self._state(), X, threads(self.n_jobs))
         return _mahala.transform_kernel(self._state(), self._values(X), threads(self.n_jobs))
 
     @property
@@ -162,11 +199,11 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             return 1.0 / X.shape[1] if self.standardize else _mahala.gamma_for(X)
         return number("gamma", self.gamma)
 
-    def _kernel(self) -> tuple[str, float, int, float]:
+    def _kernel(self, gamma: float) -> tuple[str, float, int, float]:
         name = "precomputed" if callable(self.kernel) else self.kernel
         if not isinstance(name, str) or name not in KERNELS:
-            raise ValueError(f"kernel is {self.kernel!r}; it must be one of {', '.join(KERNELS)}, or a function")
-        return name, self.gamma_, count("degree", self.degree, 1), number("coef0", self.coef0)
+            raise ValueError(f"kernel is {self.kernel!r}; it must be one of {', '.join(KERNELS)}, auto, or a function")
+        return name, gamma, count("degree", self.degree, 1), number("coef0", self.coef0)
 
     def _values(self, X: Floats) -> Floats:
         """Kernel values, if the kernel is a function; else the rows as they are."""
@@ -180,9 +217,29 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return values
 
     def _state(self) -> Any:
-        return self._kernel(), self.landmarks_, self.scale_, self.components_, self.mean_
+        if self.kernel_ is None:
+            return self.components_, self.mean_, self.scale_, None
+        return self._fitted, self.landmarks_, self.scale_, self.components_, self.mean_
 
-    def _keep(self, learned: dict[str, Any]) -> None:
+    def _keep_chosen(self, learned: dict[str, Any]) -> None:
+        """What the automatic mode learned: with a kernel (as JSON, landmarks, scale), or without."""
+        if learned["kernel"] is None:
+            self.gamma_ = None
+            self._keep(learned | {"landmarks": None}, None)
+        else:
+            kernel, landmarks, scale = learned["kernel"]
+            gamma = float(json.loads(kernel)["gamma"])
+            self.gamma_ = gamma
+            self._keep(learned | {"landmarks": landmarks, "scale": scale}, ("rbf", gamma, 1, 0.0))
+        choice = self.diagnostics_["choice"]
+        self.t_: float | None = choice["recipes"][0]["t"]
+        self.recipes_: list[str] = [recipe["recipe"] for recipe in choice["recipes"]]
+        self.reason_: str = choice["reason"]
+        self.trials_: list[dict[str, Any]] = choice["trials"]
+
+    def _keep(self, learned: dict[str, Any], kernel: tuple[str, float, int, float] | None) -> None:
+        self._fitted = kernel
+        self.kernel_: str | None = None if kernel is None else kernel[0]
         self.components_: Floats = learned["components"]
         self.mean_: Floats = learned["mean"]
         self.landmarks_: Floats | None = learned["landmarks"]
@@ -190,7 +247,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
-        self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
+        self.t_ = learned.get("t", self.model_params_.get("t_used"))
         selection = self.diagnostics_.get("selection") or {}
         self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)
 

@@ -49,9 +49,11 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
     True
     """
     check_is_fitted(estimator, "components_")
+    kernel = isinstance(estimator, KernelGMML) and estimator.kernel_ is not None
     if isinstance(estimator, KernelGMML) and callable(estimator.kernel):
         raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")
     threshold = getattr(estimator, "threshold_", None)
+    state: Any = estimator._state()
     references = None
     if X is not None:
         X, y = validate_data(estimator, X, y, reset=False, dtype=np.float64)
@@ -59,12 +61,11 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         references = X, class_names(classes), codes
         if threshold is None:
             seed = estimator.model_params_.get("seed", 0)
-            z = references
-            state = estimator._state()
-            if isinstance(estimator, KernelGMML):
+            z, plain = references, state
+            if kernel:
                 rows = estimator.transform(X)
-                z, state = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
-            threshold = _mahala.label_threshold(state, *z, seed)
+                z, plain = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
+            threshold = _mahala.label_threshold(plain, *z, seed)
     content = {
         "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
@@ -74,10 +75,10 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         "diagnostics": json.dumps(estimator.diagnostics_),
         "references": references,
     }
-    if isinstance(estimator, KernelGMML):
-        _mahala.save_kernel_model(path, estimator._state(), content)
+    if kernel:
+        _mahala.save_kernel_model(path, state, content)
     else:
-        _mahala.save_model(path, estimator._state(), content)
+        _mahala.save_model(path, state, content)
 
 
 def load(path: str | PathLike[str]) -> GMML | GMMLPairs | KernelGMML | Rival:
@@ -144,7 +145,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML | Rival:
     params = json.loads(content["params"])
-    if content["kernel"] is not None:
+    if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
     estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
@@ -173,11 +174,15 @@ def common(params: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def chosen_by(params: dict[str, Any]) -> dict[str, Any]:
+    """What the automatic mode was given."""
+    chosen = {name: params[name] for name in ("k", "budget", "selection_rows") if name in params}
+    return chosen | {"random_state": params.get("seed", 0)}
+
+
 def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
     if params.get("method") == "auto":
-        chosen = {name: params[name] for name in ("k", "budget", "selection_rows") if name in params}
-        reduced = "auto" if params.get("reduce") else None
-        return GMML(**chosen, n_components=reduced, random_state=params.get("seed", 0))
+        return GMML(**chosen_by(params), n_components="auto" if params.get("reduce") else None)
     wanted = common(params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":
@@ -195,19 +200,25 @@ def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMM
 
 
 def restored_kernel(content: dict[str, Any], params: dict[str, Any]) -> KernelGMML:
-    kernel, landmarks, scale = content["kernel"]
-    kernel = json.loads(kernel)
-    name = {"polynomial": "poly"}.get(kernel["kernel"], kernel["kernel"])
-    given = {key: kernel[key] for key in ("gamma", "degree", "coef0") if key in kernel}
-    estimator = KernelGMML(
-        kernel=name, landmarks=params.get("landmarks"), k=params.get("k", 5), **given, **common(params)
-    )
-    estimator.gamma_ = kernel.get("gamma", 1.0)
+    if params.get("method") == "auto-kernel":
+        estimator = KernelGMML(kernel="auto", **chosen_by(params))
+        estimator._keep_chosen(content)
+    else:
+        kernel, landmarks, scale = content["kernel"]
+        kernel = json.loads(kernel)
+        name = {"polynomial": "poly"}.get(kernel["kernel"], kernel["kernel"])
+        given = {key: kernel[key] for key in ("gamma", "degree", "coef0") if key in kernel}
+        estimator = KernelGMML(
+            kernel=name, landmarks=params.get("landmarks"), k=params.get("k", 5), **given, **common(params)
+        )
+        estimator.gamma_ = kernel.get("gamma", 1.0)
+        fitted = estimator._kernel(estimator.gamma_)
+        estimator._keep(content | {"landmarks": landmarks, "scale": scale}, fitted)
     estimator._given = None
-    estimator._keep(content | {"landmarks": landmarks, "scale": scale})
     if content["references"] is not None:
         estimator.classes_ = np.unique(classes_of(content["references"][1]))
-    estimator.n_features_in_ = (estimator.components_ if landmarks is None else landmarks).shape[1]
+    shape = estimator.components_ if estimator.landmarks_ is None else estimator.landmarks_
+    estimator.n_features_in_ = shape.shape[1]
     if content["feature_names"]:
         estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
     return estimator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any, ClassVar, TypeVar
 
@@ -14,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from . import _mahala
-from ._common import class_names, count, encode, number, seed, threads
+from ._common import class_names, count, encode, number, plan, seed
 from ._gmml import check_two
 from ._metric import MetricMixin
 
@@ -124,15 +123,14 @@ class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             time_limit = number("time_limit", time_limit)
             if not time_limit > 0:
                 raise ValueError(f"time_limit is {time_limit}; it must be above 0, in seconds")
-        return {
-            "method": self._method,
-            "parameters": json.dumps(parameters),
-            "standardize": bool(self.standardize),
-            "time_limit": time_limit,
-            "groups": None,
-            "tell": self._tell if given.get("verbose") else None,
-            "threads": threads(self.n_jobs),
-        }
+        return plan(
+            self._method,
+            parameters,
+            self.n_jobs,
+            standardize=bool(self.standardize),
+            time_limit=time_limit,
+            tell=self._tell if given.get("verbose") else None,
+        )
 
     def _tell(self, iteration: int, objective: float | None) -> None:
         value = "" if objective is None else f", objective {objective:.6g}"

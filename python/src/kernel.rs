@@ -50,6 +50,16 @@ impl KernelMetricState<'_> {
     }
 }
 
+/// A kernel for Python: as JSON, its landmarks, what divides columns first.
+pub(crate) type KernelParts<'py> =
+    (String, Option<Bound<'py, PyArray2<f64>>>, Option<Bound<'py, PyArray1<f64>>>);
+
+pub(crate) fn kernel_parts<'py>(py: Python<'py>, map: &KernelMap) -> KernelParts<'py> {
+    let landmarks = map.landmarks().map(|rows| rows_out(py, rows));
+    let scale = map.scale().map(|scale| PyArray1::from_slice(py, scale));
+    (map.kernel().to_json().to_string(), landmarks, scale)
+}
+
 /// Learns from rows (or kernel values) and labels.
 #[pyfunction]
 #[pyo3(signature = (x, names, codes, kernel, landmarks, params, threads))]

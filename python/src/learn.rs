@@ -2,6 +2,7 @@
 
 use crate::array::{labels_of, mat_out, rows_of};
 use crate::fit::graded;
+use crate::kernel::kernel_parts;
 use crate::run::{interruptible, to_python};
 use mahala::learners::{Order, Step, Training, learn_standardized, named};
 use mahala::{Dataset, Error, Labels, Model, Pairs, Rows};
@@ -139,6 +140,7 @@ fn describe<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>>
     answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
     answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
     answer.set_item("weight_outside", model.metric.weight_outside())?;
+    answer.set_item("kernel", model.kernel.as_ref().map(|map| kernel_parts(py, map)))?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("params", model.params.to_string())?;
     answer.set_item("diagnostics", model.diagnostics.to_string())?;

@@ -1,7 +1,7 @@
 //! The model file, the same as the command's.
 
 use crate::array::{labels_of, mat_out, rows_of, rows_out};
-use crate::kernel::KernelMetricState;
+use crate::kernel::{KernelMetricState, kernel_parts};
 use crate::metric::State;
 use crate::run::{interruptible, to_python};
 use mahala::{Calibration, Model};
@@ -92,12 +92,7 @@ pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     answer.set_item("mean", PyArray1::from_slice(py, model.metric.mean()))?;
     answer.set_item("scale", model.metric.scale().map(|scale| PyArray1::from_slice(py, scale)))?;
     answer.set_item("weight_outside", model.metric.weight_outside())?;
-    let kernel = model.kernel.as_ref().map(|map| {
-        let landmarks = map.landmarks().map(|rows| rows_out(py, rows));
-        let scale = map.scale().map(|scale| PyArray1::from_slice(py, scale));
-        (map.kernel().to_json().to_string(), landmarks, scale)
-    });
-    answer.set_item("kernel", kernel)?;
+    answer.set_item("kernel", model.kernel.as_ref().map(|map| kernel_parts(py, map)))?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("feature_names", model.feature_names)?;
     answer.set_item("threshold", model.threshold)?;

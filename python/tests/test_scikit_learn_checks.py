@@ -49,6 +49,19 @@ NO_SUMS = dict.fromkeys(
     "pairs='sampled' and principal refuse sample_weight and partial_fit",
 )
 
+# scikit-learn sets n_components=1 where there is such a parameter; kernel="auto" chooses the coordinates, and refuses
+# it with a ValueError that says so.
+CHOSEN = dict.fromkeys(
+    [
+        "check_dont_overwrite_parameters",
+        "check_fit2d_1feature",
+        "check_fit2d_predict1d",
+        "check_methods_sample_order_invariance",
+        "check_methods_subset_invariance",
+    ],
+    "kernel='auto' refuses n_components",
+)
+
 ESTIMATORS = [
     GMML(),
     GMML(t=0.5),
@@ -62,6 +75,7 @@ ESTIMATORS = [
     KernelGMML(),
     KernelGMML(kernel="poly", t=0.3, reg=0.1, n_components=1),
     KernelGMML(kernel="linear", t=0.5, landmarks=6, standardize=True),
+    KernelGMML(kernel="auto", budget=2.0),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
     Euclidean(),
@@ -82,6 +96,8 @@ ESTIMATORS = [
 
 
 def expected(estimator):
+    if isinstance(estimator, KernelGMML) and estimator.kernel == "auto":
+        return CHOSEN
     if not isinstance(estimator, GMML) or estimator.shrinkage is not None:
         return {}
     return SINGULAR | NO_SUMS if estimator.pairs == "sampled" or estimator.principal else SINGULAR

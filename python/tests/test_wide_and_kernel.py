@@ -167,6 +167,62 @@ def test_a_kernel_metric_is_saved_and_read_by_the_command(tmp_path, command):
         save(KernelGMML(kernel=rbf_kernel).fit(X, y), tmp_path / "f.safetensors")
 
 
+def shells(n, seed=0):
+    """Those near the middle and those around them: no linear map brings either together."""
+    X = np.random.default_rng(seed).normal(size=(n, 6))
+    return X, np.where((X**2).sum(axis=1) < 5.35, "inner", "outer")
+
+
+def test_the_kernel_is_chosen_where_it_helps(tmp_path, command):
+    X, y = shells(200)
+    T, truth = shells(300, 1)
+    auto = KernelGMML(kernel="auto").fit(X, y)
+    assert auto.kernel_ == "rbf" and auto.landmarks_.shape == (200, 6) and auto.gamma_ > 0
+    assert "without a kernel" in auto.reason_ and len(auto.trials_) > 300 and "RBF" in auto.recipes_[0]
+    scores = [MahalanobisKNN(metric=metric).fit(X, y).score(T, truth) for metric in (auto, GMML())]
+    assert scores[0] > scores[1] + 0.05, scores
+    # The command chooses the same, and writes the same file.
+    import csv
+    import subprocess
+
+    names = [f"x{j}" for j in range(6)]
+    with open(tmp_path / "x.csv", "w", newline="") as file:
+        csv.writer(file).writerows([[*names, "y"], *([*map(repr, map(float, row)), label] for row, label in zip(X, y))])
+    subprocess.run(
+        [command, "fit", tmp_path / "x.csv", "--label", "y", "--method", "auto-kernel", "-o", tmp_path / "c.safetensors"],
+        check=True,
+        capture_output=True,
+    )
+    import pandas as pd
+
+    named = KernelGMML(kernel="auto").fit(pd.DataFrame(X, columns=names), y)
+    save(named, tmp_path / "p.safetensors", pd.DataFrame(X, columns=names), y)
+    assert (tmp_path / "p.safetensors").read_bytes() == (tmp_path / "c.safetensors").read_bytes()
+    again, frame = load(tmp_path / "c.safetensors"), pd.DataFrame(T, columns=names)
+    assert again.kernel == "auto" and (again.transform(frame) == auto.transform(T)).all()
+    expected = MahalanobisKNN(metric=auto).fit(X, y).predict(T)
+    assert (load_classifier(tmp_path / "c.safetensors").predict(frame) == expected).all()
+    # Another kernel afterwards leaves nothing of it behind.
+    assert not hasattr(auto.set_params(kernel="rbf", t=0.5).fit(X, y), "reason_")
+
+
+def test_no_kernel_is_chosen_where_a_line_will_do(tmp_path, iris):
+    X, y = iris
+    auto, linear = KernelGMML(kernel="auto").fit(X, y), GMML().fit(X, y)
+    assert auto.kernel_ is None and auto.landmarks_ is None and auto.gamma_ is None
+    assert (auto.transform(X) == linear.transform(X)).all() and auto.recipes_ == linear.recipes_
+    save(auto, tmp_path / "m.safetensors", X, y)
+    again = load(tmp_path / "m.safetensors")
+    assert isinstance(again, KernelGMML) and (again.transform(X) == auto.transform(X)).all()
+    groups = np.arange(len(y)) % 5
+    assert KernelGMML(kernel="auto", budget=2.0).fit(X, y, groups=groups).diagnostics_["choice"]["folds"] == 5
+    with pytest.raises(ValueError, match="groups are for choosing"):
+        KernelGMML().fit(X, y, groups=groups)
+    for params in ({"t": 0.5}, {"gamma": 1.0}, {"standardize": True}, {"n_components": 1}, {"landmarks": 3}):
+        with pytest.raises(ValueError, match="it is chosen, and cannot be given"):
+            KernelGMML(kernel="auto", **params).fit(X, y)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
