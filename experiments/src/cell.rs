@@ -4,15 +4,12 @@
 
 use crate::data::{Source, read};
 use crate::protocol::{Division, Method, Set, gmml};
+use crate::work::Work;
 use anyhow::{Context as _, Result};
-use cpu_time::ProcessTime;
-use mahala::learners::{Learned, Order, Outcome, Report, Step, Training};
-use mahala::{Dataset, Error, Metric, Pairs, Random, Scatter, wrong_votes};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Instant;
 
 /// What is computed of a set.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,9 +95,6 @@ pub(crate) struct Run {
     pub curve: Vec<usize>,
 }
 
-/// Neighbours that vote.
-const K: usize = 5;
-
 /// t = 0, .02, …, 1.
 pub(crate) fn grid() -> Vec<f64> {
     (0..=50).map(|i| f64::from(2 * i) / 100.0).collect()
@@ -137,6 +131,7 @@ impl Job {
             Method::FlatGeo => 2e-6 * pairs * d * d + 0.5,
             Method::Nca => 400.0 * search,
             Method::Auto => 200.0 * search + 0.2,
+            Method::AutoKernel => 300.0 * search + 1.0,
         };
         match self.task {
             Task::Error(method) => (runs * one(method)).min(self.limit),
@@ -145,7 +140,7 @@ impl Job {
         }
     }
 
-    fn planned_runs(&self) -> usize {
+    pub(crate) fn planned_runs(&self) -> usize {
         match (self.task, &self.set.division) {
             (Task::Error(method), Division::Fixed { .. }) if method.is_deterministic() => 1,
             (Task::Time(_), _) => 1,
@@ -174,7 +169,7 @@ impl Job {
     /// Computes the cell; an error of a method is a failed cell.
     pub(crate) fn compute(&self, path: &Path) -> Result<Cell> {
         let Source { data, sha256 } = read(self.set, path)?;
-        let work = Work { job: *self, data, start: ProcessTime::now() };
+        let work = Work::new(*self, data);
         let (task, method, result) = match self.task {
             Task::Error(method) => ("error", method.name(), work.all_runs(|run| work.error_run(method, run))),
             Task::Curve => ("curve", "gmml", work.all_runs(|run| work.curve_run(run))),
@@ -268,178 +263,8 @@ fn readable() -> std::fs::Permissions {
     std::fs::metadata(".").map(|here| here.permissions()).expect("the current folder has permissions")
 }
 
-/// A cell under way.
-struct Work {
-    job: Job,
-    data: Dataset,
-    start: ProcessTime,
-}
-
-/// Whether a run came to its end.
-enum Ending {
-    Whole,
-    /// Cut short; what was learned so far was tested.
-    Cut,
-    /// Cut before anything was learned.
-    Nothing,
-}
-
-/// A metric, the t and the report of the fit; or none if the limit came before anything was learned.
-type Fitted = Option<(Metric, Option<f64>, Report)>;
-
-impl Work {
-    fn spent(&self) -> f64 {
-        self.start.elapsed().as_secs_f64()
-    }
-
-    fn order(&self) -> Order {
-        if self.spent() > self.job.limit { Order::TimeUp } else { Order::GoOn }
-    }
-
-    /// Runs until all are done or the limit is reached. Of a run cut short the result counts only if there is
-    /// no other.
-    fn all_runs(&self, one: impl Fn(usize) -> Result<(Run, Ending)>) -> Result<(Vec<Run>, Status)> {
-        let mut runs = Vec::new();
-        for number in 0..self.job.planned_runs() {
-            // By the runs so far, the next would not end in time.
-            if number > 0 && self.spent() * (number + 1) as f64 / number as f64 > self.job.limit {
-                return Ok((runs, Status::Limit));
-            }
-            match one(number)? {
-                (run, Ending::Whole) => runs.push(run),
-                (run, Ending::Cut) if runs.is_empty() => return Ok((vec![run], Status::Limit)),
-                _ => return Ok((runs, Status::Limit)),
-            }
-        }
-        Ok((runs, Status::Complete))
-    }
-
-    fn error_run(&self, method: Method, number: usize) -> Result<(Run, Ending)> {
-        let wall = Instant::now();
-        let mut run = Run::default();
-        let mut ending = Ending::Whole;
-        for (train, test) in self.job.set.splits(&self.data, self.job.seed, number)? {
-            let (train, test) = (self.data.subset(&train), self.data.subset(&test));
-            let start = ProcessTime::now();
-            let fitted = self.learn(method, &train, self.job.seed + number as u64)?;
-            run.learn_seconds += start.elapsed().as_secs_f64();
-            let Some((metric, t, report)) = fitted else { return Ok((run, Ending::Nothing)) };
-            let start = ProcessTime::now();
-            run.wrong += wrong_under(&metric, &train, &test)?;
-            run.test_seconds += start.elapsed().as_secs_f64();
-            run.tested += test.len();
-            run.note(method, self.job.set, t, &report);
-            if report.outcome == Outcome::TimeLimit {
-                ending = Ending::Cut;
-                break;
-            }
-        }
-        run.round(wall);
-        Ok((run, ending))
-    }
-
-    fn learn(&self, method: Method, train: &Dataset, seed: u64) -> Result<Fitted> {
-        if method == Method::Gmml {
-            let fit = gmml(self.job.set, seed).fit(train)?;
-            let report =
-                Report { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None };
-            return Ok(Some((fit.metric, Some(fit.t), report)));
-        }
-        let learner = method.learner(self.job.set, seed, false)?;
-        let families = self.job.set.families(train.len()).filter(|_| method == Method::Auto);
-        let training = match &families {
-            Some(families) => Training::Grouped(train, families),
-            None => Training::Labelled(train),
-        };
-        match learner.learn(&training, &mut |_: Step| self.order()) {
-            // ITML's choice of γ was cut: nothing was learned with the γ it would have had.
-            Ok(Learned { report, .. }) if report.outcome == Outcome::TimeLimit && report.iterations == 0 => {
-                Ok(None)
-            }
-            Ok(Learned { metric, report }) => Ok(Some((metric, None, report))),
-            Err(Error::Cancelled) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// One solution serves every t.
-    fn curve_run(&self, number: usize) -> Result<(Run, Ending)> {
-        let wall = Instant::now();
-        let seed = self.job.seed + number as u64;
-        let mut run = Run { curve: vec![0; grid().len()], ..Run::default() };
-        for (train, test) in self.job.set.splits(&self.data, self.job.seed, number)? {
-            let (train, test) = (self.data.subset(&train), self.data.subset(&test));
-            let start = ProcessTime::now();
-            let pairs = Pairs::sampled(train.labels(), &mut Random::new(seed, 2));
-            let solution = gmml(self.job.set, seed).solve(&Scatter::from_pairs(train.rows(), &pairs)?)?;
-            run.learn_seconds += start.elapsed().as_secs_f64();
-            for (wrong, t) in run.curve.iter_mut().zip(grid()) {
-                *wrong += wrong_under(&solution.metric(t)?, &train, &test)?;
-            }
-            run.tested += test.len();
-        }
-        run.round(wall);
-        Ok((run, Ending::Whole))
-    }
-
-    /// One fit, repeated up to a hundred times within two CPU seconds: the least CPU time.
-    fn time(&self, method: Method) -> Result<(Vec<Run>, Status)> {
-        let (train, _) = self.job.set.splits(&self.data, self.job.seed, 0)?.swap_remove(0);
-        let train = self.data.subset(&train);
-        let learner = method.learner(self.job.set, self.job.seed, true)?;
-        let mut best: Option<(Run, Outcome)> = None;
-        for _ in 0..100 {
-            let (wall, start) = (Instant::now(), ProcessTime::now());
-            let learned = match learner.learn(&Training::Labelled(&train), &mut |_: Step| self.order()) {
-                Err(Error::Cancelled) => return Ok((Vec::new(), Status::Limit)),
-                other => other?,
-            };
-            let mut run = Run { learn_seconds: start.elapsed().as_secs_f64(), ..Run::default() };
-            run.wall_seconds = wall.elapsed().as_secs_f64();
-            run.note(method, self.job.set, None, &learned.report);
-            if best.as_ref().is_none_or(|(best, _)| run.learn_seconds < best.learn_seconds) {
-                best = Some((run, learned.report.outcome));
-            }
-            if self.spent() > 2.0 {
-                break;
-            }
-        }
-        let cut = best.as_ref().is_some_and(|(_, outcome)| *outcome == Outcome::TimeLimit);
-        let status = if cut { Status::Limit } else { Status::Complete };
-        Ok((best.into_iter().map(|(run, _)| run).collect(), status))
-    }
-}
-
-impl Run {
-    fn note(&mut self, method: Method, set: &Set, t: Option<f64>, report: &Report) {
-        self.t.extend(t);
-        if method == Method::Gmml {
-            self.lambda = Some(set.lambda);
-        }
-        if report.outcome != Outcome::ClosedForm {
-            self.iterations.push(report.iterations);
-            self.outcomes.push(report.outcome.to_string());
-        }
-        if let Some(recipes) = report.choice.as_ref().and_then(|choice| choice["recipes"].as_array()) {
-            let recipes: Vec<&str> = recipes.iter().filter_map(|recipe| recipe["recipe"].as_str()).collect();
-            self.choices.push(recipes.join(" + "));
-        }
-    }
-
-    fn round(&mut self, wall: Instant) {
-        self.wall_seconds = rounded(wall.elapsed().as_secs_f64());
-        self.learn_seconds = rounded(self.learn_seconds);
-        self.test_seconds = rounded(self.test_seconds);
-    }
-}
-
-fn wrong_under(metric: &Metric, train: &Dataset, test: &Dataset) -> Result<usize> {
-    let seen = |part: &Dataset| Dataset::new(metric.transform(part.rows())?, part.labels().clone());
-    Ok(wrong_votes(&seen(train)?, &seen(test)?, K)?)
-}
-
 /// To microseconds: more digits would be noise in the files.
-fn rounded(seconds: f64) -> f64 {
+pub(crate) fn rounded(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }
 
@@ -480,19 +305,5 @@ mod tests {
         // γ was not chosen: there is nothing to report.
         let (_, nothing) = iris(Task::Error(Method::Itml), 0.0);
         assert_eq!((nothing.status, nothing.runs.len()), (Status::Limit, 0));
-    }
-
-    #[test]
-    fn the_curve_at_a_t_is_the_error_of_a_fit_with_that_t() {
-        let (job, cell) = iris(Task::Curve, 100.0);
-        let Source { data, .. } = read(job.set, &path_of(job.set, None).unwrap()).unwrap();
-        let mut wrong = 0;
-        for (train, test) in job.set.splits(&data, 0, 1).unwrap() {
-            let (train, test) = (data.subset(&train), data.subset(&test));
-            let gmml = mahala::Gmml { t: mahala::TChoice::Fixed(0.3), ..gmml(job.set, 1) };
-            wrong += wrong_under(&gmml.fit(&train).unwrap().metric, &train, &test).unwrap();
-        }
-        assert_eq!(cell.runs[1].curve[15], wrong);
-        assert_eq!(grid()[15], 0.3);
     }
 }

@@ -9,7 +9,7 @@ const WIDTH: f64 = 780.0;
 const MARGIN: f64 = 20.0;
 /// Left of a plot, for the numbers of its axis.
 const GUTTER: f64 = 34.0;
-const BAR: f64 = 8.0;
+const BAR: f64 = 7.5;
 /// Between two methods of a group.
 const GAP: f64 = 1.5;
 

@@ -16,6 +16,7 @@ mod report_times;
 mod results;
 mod run;
 mod svg;
+mod work;
 
 use anyhow::{Context as _, Result, bail};
 use cell::{Job, Task};

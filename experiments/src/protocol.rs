@@ -181,11 +181,20 @@ pub(crate) enum Method {
     FlatGeo,
     Nca,
     Auto,
+    AutoKernel,
 }
 
-/// In the order of columns; the last two are not in the paper.
-pub(crate) const METHODS: [Method; 7] =
-    [Method::Euclidean, Method::Gmml, Method::Lmnn, Method::Itml, Method::FlatGeo, Method::Nca, Method::Auto];
+/// In the order of columns; the last three are not in the paper.
+pub(crate) const METHODS: [Method; 8] = [
+    Method::Euclidean,
+    Method::Gmml,
+    Method::Lmnn,
+    Method::Itml,
+    Method::FlatGeo,
+    Method::Nca,
+    Method::Auto,
+    Method::AutoKernel,
+];
 
 impl Method {
     /// The key of files, options and the paper's values.
@@ -198,6 +207,7 @@ impl Method {
             Self::FlatGeo => "flatgeo",
             Self::Nca => "nca",
             Self::Auto => "auto",
+            Self::AutoKernel => "auto-kernel",
         }
     }
 
@@ -211,11 +221,17 @@ impl Method {
             Self::FlatGeo => "FlatGeo",
             Self::Nca => "NCA",
             Self::Auto => "GMML auto",
+            Self::AutoKernel => "GMML auto, kernels",
         }
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
         METHODS.into_iter().find(|method| method.name() == name)
+    }
+
+    /// Whether it is the automatic mode, which may know of families.
+    pub(crate) fn chooses(self) -> bool {
+        matches!(self, Self::Auto | Self::AutoKernel)
     }
 
     /// Whether a seed changes nothing, so that a second run on a fixed split would only repeat the first.
@@ -229,7 +245,7 @@ impl Method {
             Self::Itml => json!({"gamma": if fixed { json!(1.0) } else { json!("auto") }, "seed": seed}),
             // "a minimum iterations of 10^4", Experiment 1.
             Self::FlatGeo => json!({"min_iterations": 10_000, "seed": seed}),
-            Self::Auto => json!({"seed": seed}),
+            Self::Auto | Self::AutoKernel => json!({"seed": seed}),
             Self::Euclidean | Self::Lmnn | Self::Nca | Self::Gmml => json!({}),
         }
     }

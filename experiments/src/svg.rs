@@ -8,8 +8,8 @@ pub(crate) struct Canvas {
     body: String,
 }
 
-/// The colours of Okabe and Ito, as (light page, dark page), in the order of the methods.
-pub(crate) const COLOURS: [(&str, &str); 7] = [
+/// The colours of Okabe and Ito and a violet, as (light page, dark page), in the order of the methods.
+pub(crate) const COLOURS: [(&str, &str); 8] = [
     ("#6b7280", "#b4bcc6"),
     ("#0072b2", "#3f96dc"),
     ("#d55e00", "#ec7a3c"),
@@ -17,6 +17,7 @@ pub(crate) const COLOURS: [(&str, &str); 7] = [
     ("#cc79a7", "#dd93bd"),
     ("#b3a300", "#f0e442"),
     ("#56b4e9", "#93d0f5"),
+    ("#7a3e9d", "#b98be0"),
 ];
 
 impl Canvas {
