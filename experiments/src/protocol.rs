@@ -48,28 +48,31 @@ pub(crate) enum Division {
 /// Rows learned on, rows tested.
 pub(crate) type Split = (Vec<usize>, Vec<usize>);
 
+use Figure::{Large, Small};
+
 pub(crate) const SETS: [Set; 15] = [
-    small("wine", "Wine", "wine.csv", Division::Halves, (178, 13, 3)),
-    small("pima", "Pima-diabetes", "pima.csv", Division::Halves, (768, 8, 2)),
-    small("vehicle", "Vehicle", "vehicle.csv", Division::Halves, (846, 18, 4)),
-    small("vowel", "Vowel", "vowel.csv", fixed(528, 990), (990, 10, 11)),
-    small("german", "German", "german.csv", Division::Halves, (1000, 24, 2)),
-    small("australian", "Australian", "australian.csv", Division::Halves, (690, 14, 2)),
-    small("protein", "Protein", "protein.csv", Division::Halves, (116, 20, 6)),
-    small("iris", "Iris", "iris.csv", Division::Halves, (150, 4, 3)),
-    small("breast-cancer", "Breast-Cancer", "breast-cancer.csv", Division::Halves, (699, 9, 2)),
-    small(
+    set(Small, "wine", "Wine", "wine.csv", Division::Halves, (178, 13, 3)),
+    set(Small, "pima", "Pima-diabetes", "pima.csv", Division::Halves, (768, 8, 2)),
+    set(Small, "vehicle", "Vehicle", "vehicle.csv", Division::Halves, (846, 18, 4)),
+    set(Small, "vowel", "Vowel", "vowel.csv", fixed(528, 990), (990, 10, 11)),
+    set(Small, "german", "German", "german.csv", Division::Halves, (1000, 24, 2)),
+    set(Small, "australian", "Australian", "australian.csv", Division::Halves, (690, 14, 2)),
+    set(Small, "protein", "Protein", "protein.csv", Division::Halves, (116, 20, 6)),
+    set(Small, "iris", "Iris", "iris.csv", Division::Halves, (150, 4, 3)),
+    set(Small, "breast-cancer", "Breast-Cancer", "breast-cancer.csv", Division::Halves, (699, 9, 2)),
+    set(
+        Small,
         "breast-cancer-wdbc",
         "Breast-Cancer (Diagnostic)",
         "breast-cancer-wdbc.csv",
         Division::Halves,
         (569, 30, 2),
     ),
-    small("segment", "Segment", "segment-lmnn.csv", fixed(1848, 2310), (2310, 19, 7)),
-    large("usps", "USPS", "usps.csv.gz", Division::Random { percent: 70 }, (9298, 256, 10)),
-    large("mnist", "MNIST", "mnist.csv.gz", fixed(2000, 4000), (4000, 784, 10)),
-    large("isolet", "Isolet", "isolet.csv.gz", fixed(6238, 7797), (7797, 617, 26)),
-    large("letters", "Letters", "letters.csv.gz", fixed(16_000, 20_000), (20_000, 16, 26)),
+    set(Small, "segment", "Segment", "segment-lmnn.csv", fixed(1848, 2310), (2310, 19, 7)),
+    set(Large, "usps", "USPS", "usps.csv.gz", Division::Random { percent: 70 }, (9298, 256, 10)),
+    set(Large, "mnist", "MNIST", "mnist.csv.gz", fixed(2000, 4000), (4000, 784, 10)),
+    set(Large, "isolet", "Isolet", "isolet.csv.gz", fixed(6238, 7797), (7797, 617, 26)),
+    set(Large, "letters", "Letters", "letters.csv.gz", fixed(16_000, 20_000), (20_000, 16, 26)),
 ];
 
 /// The sets of the figure "effect of t".
@@ -79,32 +82,22 @@ pub(crate) const CURVES: [&str; 6] =
 /// The sets of Table 1.
 pub(crate) const TIMED: [&str; 5] = ["segment", "letters", "usps", "isolet", "mnist"];
 
-const fn small(
+const fn set(
+    figure: Figure,
     name: &'static str,
     title: &'static str,
     file: &'static str,
     division: Division,
     shape: (usize, usize, usize),
 ) -> Set {
-    let (bundled, paper, lambda) = match name.as_bytes() {
-        b"wine" => (Some("wine.csv"), name, 0.0),
-        b"iris" => (Some("iris.csv"), name, 0.0),
-        b"breast-cancer-wdbc" => (Some("breast-cancer-wdbc.csv"), "breast-cancer", 0.0),
-        b"segment" => (None, name, 0.1),
-        _ => (None, name, 0.0),
+    let (bundled, paper) = match name.as_bytes() {
+        b"wine" => (Some("wine.csv"), name),
+        b"iris" => (Some("iris.csv"), name),
+        b"breast-cancer-wdbc" => (Some("breast-cancer-wdbc.csv"), "breast-cancer"),
+        _ => (None, name),
     };
-    Set { name, title, file, bundled, paper, figure: Figure::Small, division, lambda, shape }
-}
-
-const fn large(
-    name: &'static str,
-    title: &'static str,
-    file: &'static str,
-    division: Division,
-    shape: (usize, usize, usize),
-) -> Set {
-    let lambda = if matches!(name.as_bytes(), b"mnist") { 0.1 } else { 0.0 };
-    Set { name, title, file, bundled: None, paper: name, figure: Figure::Large, division, lambda, shape }
+    let lambda = if matches!(name.as_bytes(), b"segment" | b"mnist") { 0.1 } else { 0.0 };
+    Set { name, title, file, bundled, paper, figure, division, lambda, shape }
 }
 
 /// Rows up to `trained` against the rest up to `rows`.

@@ -72,10 +72,15 @@ impl KernelChoice {
     fn fold(&self, fold: &Fold, seed: u64) -> Result<Fold> {
         let features = self.features(fold.train.rows(), seed)?;
         let seen = |part: &Dataset| Dataset::new(features.rows(part.rows())?, part.labels().clone());
-        let (train, voters) = (seen(&fold.train)?, seen(&fold.voters)?);
-        let test = match &fold.own {
-            Some(own) => voters.subset(own),
-            None => seen(&fold.test)?,
+        let train = seen(&fold.train)?;
+        // The voters are all rows, or else those learned on.
+        let (voters, test) = match &fold.own {
+            Some(own) => {
+                let voters = seen(&fold.voters)?;
+                let test = voters.subset(own);
+                (voters, test)
+            }
+            None => (train.clone(), seen(&fold.test)?),
         };
         Ok(Fold { train, families: fold.families.clone(), test, voters, own: fold.own.clone() })
     }
