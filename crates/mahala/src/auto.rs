@@ -8,9 +8,9 @@
 use crate::all_pairs::check_labels;
 use crate::auto_budget::Budget;
 use crate::auto_folds::divide;
-use crate::auto_kernel::{KernelChoice, Kernels, landmarks_for};
+use crate::auto_kernel::{InFeatures, KernelChoice, Kernels, landmarks_for};
 use crate::auto_search::Search;
-use crate::blend::blend;
+use crate::blend::{Blended, blend};
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
@@ -39,9 +39,9 @@ pub struct Auto {
     /// Decides the folds.
     pub seed: u64,
     /// At most this many times the work of a plain fit that chooses t, its neighbour searches included; of the
-    /// work of a fraction of a second, if that is more.
+    /// work of a fraction of a second, if that is more. With kernels, and as many kernel fits.
     pub budget: f64,
-    /// Choose on a random subset of at most this many rows.
+    /// Choose on a random subset of at most this many rows; with a kernel, learn on those, too.
     pub selection_rows: usize,
     /// Learn inside leading directions of the pencil, whatever else might do better.
     pub reduce: bool,
@@ -121,32 +121,26 @@ impl Auto {
         }
         let mut search = Search::new(self, &folds, repeats, &part, budget, watch)?;
         search.run()?;
-        if search.trials.is_empty() {
-            return Err(Error::NoUsableFold { rows: part.len() });
-        }
-        let mut members = search.members();
-        while members.len() > 1 && search.too_much_to_blend(&members) {
-            members.pop();
-        }
-        let size = search.size(&members)?;
-        members.truncate(size.members);
+        let columns = search.choose()?.ok_or(Error::NoUsableFold { rows: part.len() })?;
         let count = search.folds.len();
         let (mut trials, mut budget) = (search.trials, search.budget.whole());
         let kernels = Kernels { auto: self, folds: &folds, repeats, part: &part };
         let found = if self.kernels { kernels.search(&mut budget, &mut trials, watch)? } else { None };
-        let (metric, kernel, members, error, other) = match found {
-            Some(found) if found.beats(&size, repeats) => {
-                let (map, metric) = found.choice.blend(&found.members, data, families, self)?;
-                let other = format!("; without a kernel {:.2} %", 100.0 * size.error);
-                (metric, Some((found.choice, map)), found.members, found.size.error, other)
+        let percent = |blended: &Blended| format!("{:.2} %", 100.0 * blended.error);
+        let (metric, kernel, blended, other) = match found {
+            Some(InFeatures { choice, blended }) if blended.beats(&columns, repeats) => {
+                let (map, metric) = choice.blend(&blended.members, &part, groups.as_ref(), self)?;
+                let other = format!("; without a kernel {}", percent(&columns));
+                (metric, Some((choice, map)), blended, other)
             }
             found => {
-                let other =
-                    found.map(|found| format!("; with the best kernel {:.2} %", 100.0 * found.size.error));
-                (blend(&members, &ground, self.k)?, None, members, size.error, other.unwrap_or_default())
+                let metric = blend(&columns.members, &ground, self.k)?;
+                let other = found.map(|found| format!("; with the best kernel {}", percent(&found.blended)));
+                (metric, None, columns, other.unwrap_or_default())
             }
         };
-        let recipes: Vec<Recipe> = members.into_iter().map(|member| member.0).collect();
+        let error = blended.error;
+        let recipes: Vec<Recipe> = blended.members.into_iter().map(|member| member.0).collect();
         let chosen = kernel.as_ref().map(|kernel| kernel.0);
         let reason = reason(&recipes, chosen, &trials, error) + &other;
         let cost = budget.spent / budget.plain;

@@ -10,9 +10,9 @@
 
 use crate::auto::{Auto, Trial};
 use crate::auto_budget::{self, Budget};
-use crate::auto_folds::{Fold, difference};
+use crate::auto_folds::Fold;
 use crate::auto_search::{Kind, Search};
-use crate::blend::{Size, blend};
+use crate::blend::{Blended, blend};
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::features::{Features, draw_landmarks};
@@ -39,8 +39,7 @@ pub struct KernelChoice {
 /// What did best in the features of a kernel.
 pub(crate) struct InFeatures {
     pub(crate) choice: KernelChoice,
-    pub(crate) members: Vec<(Recipe, f64)>,
-    pub(crate) size: Size,
+    pub(crate) blended: Blended,
 }
 
 const WIDTHS: [f64; 3] = [1.0, 2.0, 0.5];
@@ -142,16 +141,7 @@ impl Kernels<'_> {
         let mut choose = |search: &mut Search<'_, '_>| {
             try_ridges(search)?;
             search.try_rounds()?;
-            let mut members = search.members();
-            while members.len() > 1 && search.too_much_to_blend(&members) {
-                members.pop();
-            }
-            if members.is_empty() {
-                return Ok(None);
-            }
-            let size = search.size(&members)?;
-            members.truncate(size.members);
-            Ok(Some(InFeatures { choice, members, size }))
+            Ok(search.choose()?.map(|blended| InFeatures { choice, blended }))
         };
         Ok(self.within(choice, budget, trials, watch, &mut choose)?.flatten())
     }
@@ -199,14 +189,6 @@ fn try_ridges(search: &mut Search<'_, '_>) -> Result<()> {
         search.try_kind(Kind::RidgeDirections, ridge)?;
     }
     Ok(())
-}
-
-impl InFeatures {
-    /// Whether it does better than a blend in the columns, by more than a standard error: the simpler is preferred.
-    pub(crate) fn beats(&self, columns: &Size, repeats: usize) -> bool {
-        let (gap, doubt) = difference(&self.size.wrong, &columns.wrong, repeats);
-        gap < -doubt
-    }
 }
 
 /// Between rows, with columns divided by `scale`: twice the sum of the columns' variances.

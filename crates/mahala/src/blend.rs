@@ -81,11 +81,20 @@ impl Search<'_, '_> {
         (-fit - PRIOR_ROWS / (PRIOR_ROWS + self.rows as f64) * (recipe.steps() + 2.0 * last)).exp()
     }
 
-    /// How many of the members to blend, the best first: as many as do not do worse on held-out rows, by more than
+    /// The members to blend, and how that does; none if nothing was tried.
+    pub(crate) fn choose(&mut self) -> Result<Option<Blended>> {
+        let mut members = self.members();
+        while members.len() > 1 && self.too_much_to_blend(&members) {
+            members.pop();
+        }
+        if members.is_empty() { Ok(None) } else { self.best_size(members).map(Some) }
+    }
+
+    /// The first of the members, as many as do not do worse on held-out rows, by more than
     /// one standard error, than the number that does best.
     ///
     /// The best recipe was chosen for its error among hundreds, so that its error flatters it; a blend's does less.
-    pub(crate) fn size(&mut self, members: &[(Recipe, f64)]) -> Result<Size> {
+    fn best_size(&mut self, mut members: Vec<(Recipe, f64)>) -> Result<Blended> {
         let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
         for at in 0..self.folds.len() {
             let mut sum = Sum::new(self.folds[at].0.statistics.clone());
@@ -109,17 +118,26 @@ impl Search<'_, '_> {
         let last = (0..members.len()).rev().find(near).unwrap_or(best);
         let misses = votes[last].iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
         let error = misses as f64 / votes[last].len().max(1) as f64;
-        Ok(Size { members: last + 1, error, wrong: wrong[last].clone() })
+        members.truncate(last + 1);
+        Ok(Blended { members, error, wrong: wrong[last].clone() })
     }
 }
 
-/// How many to blend, and how that does.
-pub(crate) struct Size {
-    pub(crate) members: usize,
+/// Recipes with their weights, the best first, and how they do together.
+pub(crate) struct Blended {
+    pub(crate) members: Vec<(Recipe, f64)>,
     /// The share of held-out rows put into a wrong class.
     pub(crate) error: f64,
     /// The quarters of a wrong vote of every one of them.
     pub(crate) wrong: Vec<u8>,
+}
+
+impl Blended {
+    /// Whether it does better on the same rows by more than a standard error: else the other, simpler, is preferred.
+    pub(crate) fn beats(&self, simpler: &Self, repeats: usize) -> bool {
+        let (gap, doubt) = difference(&self.wrong, &simpler.wrong, repeats);
+        gap < -doubt
+    }
 }
 
 /// Metrics as they are added up: `A = LᵀL`, with the members' components below each other in `L`.

@@ -126,6 +126,16 @@ fn families_budget_and_orders_are_obeyed() {
 }
 
 #[test]
+fn of_many_rows_it_learns_on_those_chosen_on() {
+    let auto = Auto { selection_rows: 120, ..with_kernels() };
+    let chosen = fit(&auto, &shells(1000, 10)).unwrap();
+    let (kernel, map) = chosen.kernel.clone().unwrap();
+    assert_eq!((chosen.rows, kernel.landmarks, map.landmarks().unwrap().len()), (120, 120, 120));
+    let z = model(chosen).transform(shells(500, 11).rows()).unwrap();
+    assert_eq!(z.len(), 500);
+}
+
+#[test]
 fn tiny_equal_and_extreme_rows_are_survived() {
     let alternating = |n: usize| Labels::new((0..n).map(|i| ["a", "b"][i % 2]));
     let equal = Dataset::new(Rows::new(vec![1.0; 40], 2).unwrap(), alternating(20)).unwrap();
