@@ -111,7 +111,8 @@ fn automatic(results: &Results, mode: Method) -> Option<String> {
     let cells: Vec<_> = paper_sets().filter_map(cell).collect();
     let above: Vec<String> = cells
         .iter()
-        .filter(|(_, ours, (bar, _))| ours.mean > *bar)
+        // The paper's source gives three digits after the point, cut off: 195 wrong of 462 are 42.207.
+        .filter(|(_, ours, (bar, _))| ours.mean >= *bar + 0.001)
         .map(|(set, ours, (bar, std))| {
             format!("{} ({:.2} against {bar:.2} ± {std:.2})", set.title, ours.mean)
         })
