@@ -115,6 +115,18 @@ def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> 
     return plan(method, parameters | more, estimator.n_jobs, groups=groups)
 
 
+def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:
+    """What the automatic mode chose, why, and all that it tried; of an earlier fit nothing is left."""
+    for name in ("recipes_", "reason_", "trials_"):
+        if hasattr(estimator, name):
+            delattr(estimator, name)
+    if choice:
+        estimator.t_ = choice["recipes"][0]["t"]
+        estimator.recipes_ = [recipe["recipe"] for recipe in choice["recipes"]]
+        estimator.reason_ = choice["reason"]
+        estimator.trials_ = choice["trials"]
+
+
 def components(wanted: Any, n_features: int) -> int | float | None:
     """Coordinates to keep: so many, or as many as hold this share."""
     if wanted is None:

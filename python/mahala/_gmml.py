@@ -19,6 +19,7 @@ from ._common import (
     csr_parts,
     encode,
     issparse,
+    keep_choice,
     learning_params,
     threads,
 )
@@ -123,6 +124,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     True
     """
 
+    recipes_: list[str]
+    reason_: str
+    trials_: list[dict[str, Any]]
+
     def __init__(
         self,
         *,
@@ -181,9 +186,6 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             return self._fit_label_sets(X, y, sample_weight)
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
-        for name in ("recipes_", "reason_", "trials_"):
-            if hasattr(self, name):
-                delattr(self, name)
         if self._chooses_all(X, sample_weight):
             return self._fit_auto(X, classes, codes, groups)
         if groups is not None:
@@ -241,12 +243,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     def _keep(self, learned: dict[str, Any]) -> None:
         super()._keep(learned)
-        choice = self.diagnostics_.get("choice")
-        if choice:
-            self.t_ = choice["recipes"][0]["t"]
-            self.recipes_: list[str] = [recipe["recipe"] for recipe in choice["recipes"]]
-            self.reason_: str = choice["reason"]
-            self.trials_: list[dict[str, Any]] = choice["trials"]
+        keep_choice(self, self.diagnostics_.get("choice"))
 
     def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any) -> GMML:
         if sample_weight is not None:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import auto_plan, class_names, count, encode, learning_params, number, threads
+from ._common import auto_plan, class_names, count, encode, keep_choice, learning_params, number, threads
 from ._gmml import check_two
 
 Floats = NDArray[np.float64]
@@ -87,6 +87,9 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     prior = "identity"
+    recipes_: list[str]
+    reason_: str
+    trials_: list[dict[str, Any]]
 
     def __init__(
         self,
@@ -139,9 +142,6 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_classification_targets(y)
         self.classes_, codes = encode(y)
         check_two(self.classes_)
-        for name in ("recipes_", "reason_", "trials_"):
-            if hasattr(self, name):
-                delattr(self, name)
         if isinstance(self.kernel, str) and self.kernel == "auto":
             return self._fit_auto(X, codes, groups)
         if groups is not None:
@@ -231,11 +231,6 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             gamma = float(json.loads(kernel)["gamma"])
             self.gamma_ = gamma
             self._keep(learned | {"landmarks": landmarks, "scale": scale}, ("rbf", gamma, 1, 0.0))
-        choice = self.diagnostics_["choice"]
-        self.t_: float | None = choice["recipes"][0]["t"]
-        self.recipes_: list[str] = [recipe["recipe"] for recipe in choice["recipes"]]
-        self.reason_: str = choice["reason"]
-        self.trials_: list[dict[str, Any]] = choice["trials"]
 
     def _keep(self, learned: dict[str, Any], kernel: tuple[str, float, int, float] | None) -> None:
         self._fitted = kernel
@@ -247,9 +242,10 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
-        self.t_ = learned.get("t", self.model_params_.get("t_used"))
+        self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
         selection = self.diagnostics_.get("selection") or {}
         self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)
+        keep_choice(self, self.diagnostics_.get("choice"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

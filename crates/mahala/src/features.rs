@@ -10,7 +10,7 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMap};
-use crate::kernel_gmml::transform_by_kernel;
+use crate::kernel_gmml::transform;
 use crate::metric::Metric;
 use crate::random::Random;
 use crate::span::Span;
@@ -32,9 +32,7 @@ const STREAM: u64 = u64::MAX - 2;
 impl Features {
     /// The kernel with these landmarks, which `scale` has not divided yet.
     pub(crate) fn of(kernel: Kernel, landmarks: &Rows, scale: Option<Vec<f64>>) -> Result<Self> {
-        let divided =
-            scale.as_ref().map_or_else(|| Ok(landmarks.clone()), |scale| landmarks.divided_by(scale))?;
-        let map = KernelMap::new(kernel, Some(divided), scale)?;
+        let map = KernelMap::with_landmarks(kernel, landmarks, scale)?;
         let values = map.values(landmarks)?;
         let span = Span::of_gram(values.as_mat(), "the kernel")?;
         let basis = span.combination(Mat::<f64>::identity(span.rank(), span.rank()).as_ref());
@@ -46,18 +44,21 @@ impl Features {
 
     /// `φ` of each row.
     pub(crate) fn rows(&self, rows: &Rows) -> Result<Rows> {
-        transform_by_kernel(&self.map, &self.basis, rows)
+        transform(Some(&self.map), &self.basis, rows)
     }
 
     /// The map to kernel values, and the metric on those with components `l` on the features.
     pub(crate) fn metric(self, l: MatRef<'_, f64>) -> Result<(KernelMap, Metric)> {
-        let metric =
-            Metric::new(self.span.combination(l), self.means, None).map_err(|error| match error {
-                Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-                other => other,
-            })?;
-        Ok((self.map, metric))
+        Ok((self.map, metric_on_values(self.span.combination(l), self.means)?))
     }
+}
+
+/// A metric on kernel values, whose components may have left the range of 64-bit numbers.
+pub(crate) fn metric_on_values(components: Mat<f64>, means: Vec<f64>) -> Result<Metric> {
+    Metric::new(components, means, None).map_err(|error| match error {
+        Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+        other => other,
+    })
 }
 
 /// So many rows at random, in their order.
@@ -102,7 +103,7 @@ mod tests {
         let l = Mat::from_fn(2, r, |i, j| (i + 1) as f64 - 0.4 * j as f64);
         let direct = Metric::new(l.clone(), vec![0.0; r], None).unwrap().transform(&z).unwrap();
         let (map, metric) = features.metric(l.as_ref()).unwrap();
-        let seen = transform_by_kernel(&map, &metric, &rows).unwrap();
+        let seen = transform(Some(&map), &metric, &rows).unwrap();
         for i in 1..rows.len() {
             for k in 0..2 {
                 let (a, b) = (direct.row(i)[k] - direct.row(0)[k], seen.row(i)[k] - seen.row(0)[k]);

@@ -2,7 +2,7 @@
 
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::metric::project;
+use crate::metric::{both_scales, project};
 use crate::standardize::ColumnStatistics;
 
 /// An inner product of rows in some feature space.
@@ -109,6 +109,15 @@ impl KernelMap {
         Ok(Self { kernel, landmarks, scale })
     }
 
+    /// The same for landmarks that `scale` has not divided yet.
+    pub(crate) fn with_landmarks(kernel: Kernel, landmarks: &Rows, scale: Option<Vec<f64>>) -> Result<Self> {
+        let divided = match &scale {
+            Some(scale) => landmarks.divided_by(scale)?,
+            None => landmarks.clone(),
+        };
+        Self::new(kernel, Some(divided), scale)
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> Kernel {
         self.kernel
@@ -126,10 +135,7 @@ impl KernelMap {
 
     /// The same for rows not yet divided by `scale`.
     pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
-        let scale = match &self.scale {
-            Some(own) => own.iter().zip(scale).map(|(a, b)| a * b).collect(),
-            None => scale.to_vec(),
-        };
+        let scale = both_scales(self.scale.as_deref(), scale);
         Self::new(self.kernel, self.landmarks, Some(scale))
     }
 

@@ -14,7 +14,7 @@
 use crate::centred::centre_gram;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
-use crate::features::{Features, draw_landmarks};
+use crate::features::{Features, draw_landmarks, metric_on_values};
 use crate::gmml::{Diagnostics, Gmml};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
@@ -102,9 +102,7 @@ impl KernelGmml {
             return self.fit_exactly(map, data.rows(), data, watch);
         }
         if landmarks == n {
-            let divided =
-                scale.as_ref().map_or_else(|| Ok(data.rows().clone()), |s| data.rows().divided_by(s))?;
-            let map = KernelMap::new(self.kernel, Some(divided), scale)?;
+            let map = KernelMap::with_landmarks(self.kernel, data.rows(), scale)?;
             let values = map.values(data.rows())?;
             self.fit_exactly(map, &values, data, watch)
         } else {
@@ -167,10 +165,7 @@ impl KernelGmml {
         if exact {
             sum_to_zero(&mut components);
         }
-        let metric = Metric::new(components, means, None).map_err(|error| match error {
-            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-            other => other,
-        })?;
+        let metric = metric_on_values(components, means)?;
         let learned = LearnedSpan { directions: span.rank(), randomized: !exact, outside };
         let diagnostics = Diagnostics { span: Some(learned), ..fit.diagnostics };
         Ok(KernelFit { metric: KernelMetric { map, metric, outside: outside_of_it }, t: fit.t, diagnostics })
@@ -239,7 +234,7 @@ impl KernelMetric {
     /// # Errors
     /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        transform_by_kernel(&self.map, &self.metric, rows)
+        transform(Some(&self.map), &self.metric, rows)
     }
 
     /// `d_A`, the squared distance in feature space, with the part outside the span learned in.
@@ -265,8 +260,9 @@ impl KernelMetric {
     }
 }
 
-/// Rows to kernel values to coordinates, a block at a time.
-pub(crate) fn transform_by_kernel(map: &KernelMap, metric: &Metric, rows: &Rows) -> Result<Rows> {
+/// Rows to coordinates; if there is a kernel by way of its values, a block at a time.
+pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -> Result<Rows> {
+    let Some(map) = map else { return metric.transform(rows) };
     let mut z = Vec::with_capacity(rows.len() * metric.rank());
     for first in (0..rows.len()).step_by(BLOCK) {
         let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();

@@ -153,10 +153,7 @@ impl Metric {
     /// A scale of another length or not positive, or numbers that leave the range.
     pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
         let mean = self.mean.iter().zip(scale).map(|(m, s)| m * s).collect();
-        let scale = match &self.scale {
-            Some(own) => own.iter().zip(scale).map(|(a, b)| a * b).collect(),
-            None => scale.to_vec(),
-        };
+        let scale = both_scales(self.scale.as_deref(), scale);
         Self::new(self.components, mean, Some(scale))
     }
 
@@ -361,6 +358,14 @@ pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRe
         }
     });
     out
+}
+
+/// What columns are divided by if one scale divides them first, and then another of their own, if there is one.
+pub(crate) fn both_scales(own: Option<&[f64]>, first: &[f64]) -> Vec<f64> {
+    match own {
+        Some(own) => own.iter().zip(first).map(|(a, b)| a * b).collect(),
+        None => first.to_vec(),
+    }
 }
 
 #[cfg(test)]

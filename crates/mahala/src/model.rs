@@ -22,7 +22,7 @@ use crate::calibrate::Calibration;
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMap};
-use crate::kernel_gmml::transform_by_kernel;
+use crate::kernel_gmml::transform;
 use crate::knn::{Knn, Neighbors};
 use crate::local::LocalMaps;
 use crate::metric::Metric;
@@ -152,10 +152,7 @@ impl Model {
     /// # Errors
     /// As [`Metric::transform`].
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        match &self.kernel {
-            None => self.metric.transform(rows),
-            Some(kernel) => transform_by_kernel(kernel, &self.metric, rows),
-        }
+        transform(self.kernel.as_ref(), &self.metric, rows)
     }
 
     /// The same for sparse rows.

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::gaussian;
+use common::{gaussian, wrong};
 use mahala::{
-    Auto, Components, Dataset, Error, Gmml, Labels, Mat, Metric, Pairs, Random, Recipe, Regularization,
-    Round, Rows, Scatter, Subspace, TChoice, analytic_shrinkage, wrong_votes,
+    Auto, Components, Dataset, Error, Gmml, Labels, Mat, Metric, Model, Pairs, Random, Recipe,
+    Regularization, Round, Rows, Scatter, Subspace, TChoice, analytic_shrinkage,
 };
 
 /// Classes that differ in the first two columns; the others are noise of growing width.
@@ -35,12 +35,6 @@ fn mislabelled(data: &Dataset, share: f64) -> Dataset {
         names[(code as usize + if wrong { step } else { 0 }) % names.len()].clone()
     });
     Dataset::new(data.rows().clone(), Labels::new(labels.collect::<Vec<_>>())).unwrap()
-}
-
-fn wrong(metric: &Metric, train: &Dataset, test: &Dataset) -> usize {
-    let seen =
-        |part: &Dataset| Dataset::new(metric.transform(part.rows()).unwrap(), part.labels().clone()).unwrap();
-    wrong_votes(&seen(train), &seen(test), 5).unwrap()
 }
 
 #[test]
@@ -191,8 +185,8 @@ fn noise_in_labels_and_rare_classes_leave_it_no_worse_than_the_plain_distance() 
             let test = clouds(&sizes, 6, 80 + seed);
             let train = mislabelled(&data, share);
             let fit = Gmml::auto().fit(&train, None, &mut |_, _| true).unwrap();
-            ours += wrong(&fit.metric, &train, &test);
-            plain += wrong(&Metric::euclidean(6), &train, &test);
+            ours += wrong(&Model::new(fit.metric), &train, &test);
+            plain += wrong(&Model::new(Metric::euclidean(6)), &train, &test);
             tested += test.len();
         }
         assert!(ours <= plain, "{name}: {ours} against {plain} of {tested}");

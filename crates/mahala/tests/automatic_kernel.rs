@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::gaussian;
+use common::{gaussian, wrong};
 use mahala::learners::{Order, Training, learn_standardized, named};
-use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Random, Rows, wrong_votes};
+use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Random, Rows};
 use serde_json::json;
 
 fn with_kernels() -> Auto {
@@ -47,12 +47,6 @@ fn clouds(sizes: [usize; 2], share: f64, seed: u64) -> Dataset {
 
 fn model(fit: AutoFit) -> Model {
     Model { kernel: fit.kernel.map(|kernel| kernel.1), ..Model::new(fit.metric) }
-}
-
-fn wrong(model: &Model, train: &Dataset, test: &Dataset) -> usize {
-    let seen =
-        |part: &Dataset| Dataset::new(model.transform(part.rows()).unwrap(), part.labels().clone()).unwrap();
-    wrong_votes(&seen(train), &seen(test), 5).unwrap()
 }
 
 #[test]
@@ -163,6 +157,8 @@ fn as_a_method_it_has_a_name_and_its_model_comes_back_from_a_file() {
     let method = named("auto-kernel", json!({"seed": 3})).unwrap();
     assert_eq!((method.name(), method.parameters()["kernels"].as_bool()), ("auto-kernel", Some(true)));
     assert!(named("auto-kernel", json!({"sead": 3})).is_err());
+    // What is said is done, not silently undone.
+    assert_eq!(named("auto-kernel", json!({"kernels": false})).unwrap().name(), "auto");
     let data = shells(150, 8);
     let go = &mut |_| Order::GoOn;
     let learned = method.learn(&Training::Labelled(&data), go).unwrap();

@@ -71,19 +71,20 @@ fn from_labels(
         None => Training::Labelled(&data),
     };
     let learned = learn(method, &training, table)?;
-    // Without two classes there is nothing to tell apart.
-    let threshold = match &learned.kernel {
-        None => threshold_for_labels(&learned.metric, &data, method.gmml.seed).ok(),
-        Some(_) => {
-            threshold_in_coordinates(&learned.transform(data.rows())?, data.labels(), method.gmml.seed).ok()
-        }
-    };
     let keep = keeps_rows(args, data.len(), learned.metric.rank());
     let references = keep.then_some((data.rows(), data.labels()));
     let report = learned.report.clone();
     let standardize = method.gmml.standardize;
-    let model =
-        learned.into_model(method.learner()?, standardize, table.names.clone(), references, threshold)?;
+    let mut model =
+        learned.into_model(method.learner()?, standardize, table.names.clone(), references, None)?;
+    let (labels, seed) = (data.labels(), method.gmml.seed);
+    let threshold = match (&model.kernel, &model.references) {
+        (None, _) => threshold_for_labels(&model.metric, &data, seed),
+        (Some(_), Some((z, _))) => threshold_in_coordinates(z, labels, seed),
+        (Some(_), None) => threshold_in_coordinates(&model.transform(data.rows())?, labels, seed),
+    };
+    // Without two classes there is nothing to tell apart.
+    model.threshold = threshold.ok();
     Ok((model, report))
 }
 

@@ -40,7 +40,7 @@ use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::kernel::KernelMap;
-use crate::kernel_gmml::transform_by_kernel;
+use crate::kernel_gmml::transform;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
 use crate::random::Random;
@@ -112,10 +112,7 @@ impl Learned {
     /// # Errors
     /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        match &self.kernel {
-            None => self.metric.transform(rows),
-            Some(map) => transform_by_kernel(map, &self.metric, rows),
-        }
+        transform(self.kernel.as_ref(), &self.metric, rows)
     }
 }
 

@@ -41,7 +41,7 @@ pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
         "auto-kernel" => {
             let mut parameters = parameters;
             if let Some(fields) = parameters.as_object_mut() {
-                fields.insert("kernels".to_owned(), true.into());
+                fields.entry("kernels").or_insert(true.into());
             }
             read::<Auto>("auto-kernel", parameters)
         }

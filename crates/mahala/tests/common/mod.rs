@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use mahala::{Dataset, Labels, Mat, MatRef, Random, Rows, Scatter, Spd};
+use mahala::{Dataset, Labels, Mat, MatRef, Model, Random, Rows, Scatter, Spd, wrong_votes};
 use std::path::PathBuf;
 
 pub(crate) const EPS: f64 = f64::EPSILON;
@@ -11,6 +11,13 @@ pub(crate) const EPS: f64 = f64::EPSILON;
 pub(crate) fn gaussian(random: &mut Random) -> f64 {
     let (u, v) = (1.0 - random.uniform(), random.uniform());
     (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// Test rows that five training rows put into a wrong class under a model's metric.
+pub(crate) fn wrong(model: &Model, train: &Dataset, test: &Dataset) -> usize {
+    let seen =
+        |part: &Dataset| Dataset::new(model.transform(part.rows()).unwrap(), part.labels().clone()).unwrap();
+    wrong_votes(&seen(train), &seen(test), 5).unwrap()
 }
 
 /// A random matrix with orthonormal columns (Gram and Schmidt, twice).
