@@ -12,8 +12,8 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Eigen, cholesky, column, dot_of_sizes, eigen, extreme_exponent, max_abs_lower, mirror_lower, parallelism,
-    scaled_lower, times_power_of_two, weighted_gram,
+    Eigen, cholesky, column, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower, mirror_lower,
+    parallelism, scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
 use crate::spd::Spd;
@@ -145,7 +145,7 @@ impl Geodesic {
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
-        let u = eigen(m.as_ref(), "L⁻¹BL⁻ᵀ", &mut Spare::default())?;
+        let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Spare::default())?;
         let floors = floors(&u, &sizes);
         let mut w = Mat::zeros(a.dimension(), a.dimension());
         triangular_times(l.as_ref(), BlockStructure::TriangularLower, u.vectors.as_ref(), &mut w);
@@ -202,8 +202,7 @@ impl Geodesic {
             parallelism(n),
         );
         spare.give(dl);
-        let u = eigen(m.as_ref(), "LᵀDL", spare)?;
-        spare.give(m);
+        let u = eigen_of(m, "LᵀDL", spare)?;
         let floors = floors(&u, &sizes);
         let Eigen { values, vectors: mut w } = u;
         solve_upper_triangular_in_place(l.transpose(), w.as_mut(), parallelism(n));

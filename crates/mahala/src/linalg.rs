@@ -6,16 +6,13 @@
 
 use crate::error::{Error, Result};
 use crate::memory::Spare;
-use faer::diag::Diag;
+use crate::{reduction, small, tridiagonal};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
     LltParams, LltRegularization, cholesky_in_place, cholesky_in_place_scratch,
 };
-use faer::linalg::evd::{
-    ComputeEigenvectors, SelfAdjointEvdParams, self_adjoint_evd, self_adjoint_evd_scratch,
-};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::{Accum, Mat, MatRef, Par, Spec};
+use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
 
 /// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
 pub(crate) struct Eigen {
@@ -47,29 +44,57 @@ pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut 
 
 /// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
 pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Eigen> {
-    let d = matrix.nrows();
-    check_finite_lower(matrix)?;
-    let exponent = extreme_exponent(max_abs_lower(matrix));
-    let scaled = (exponent != 0).then(|| scaled_lower(matrix, -exponent));
-    let matrix = scaled.as_ref().map_or(matrix, Mat::as_ref);
-    if d == 2 {
-        let Eigen { values, vectors } = eigen_of_two(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]);
-        let values = values.iter().map(|&x| times_power_of_two(x, exponent)).collect();
-        return Ok(Eigen { values, vectors });
+    let mut copy = spare.take(matrix.nrows());
+    copy.copy_from_triangular_lower(matrix);
+    eigen_of(copy, what, spare)
+}
+
+/// The same, for a matrix that is no longer needed.
+pub(crate) fn eigen_of(mut matrix: Mat<f64>, what: &'static str, spare: &mut Spare) -> Result<Eigen> {
+    check_finite_lower(matrix.as_ref())?;
+    let exponent = extreme_exponent(max_abs_lower(matrix.as_ref()));
+    if exponent != 0 {
+        matrix = scaled_lower(matrix.as_ref(), -exponent);
     }
-    let (par, params) = (parallelism(d), Spec::<SelfAdjointEvdParams, f64>::default());
-    let mut values = Diag::<f64>::zeros(d);
-    let mut vectors = spare.take(d);
-    let mut buffer =
-        MemBuffer::new(self_adjoint_evd_scratch::<f64>(d, ComputeEigenvectors::Yes, par, params));
-    let stack = MemStack::new(&mut buffer);
-    self_adjoint_evd(matrix, values.as_mut(), Some(vectors.as_mut()), par, stack, params)
-        .map_err(|_| Error::NoConvergence { what })?;
-    let values: Vec<f64> = (0..d).map(|i| times_power_of_two(values[i], exponent)).collect();
-    if values.iter().any(|x| !x.is_finite()) {
+    let mut eigen = match matrix.nrows() {
+        0 => Eigen { values: Vec::new(), vectors: matrix },
+        2 => eigen_of_two(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]),
+        n => if n <= small::LARGEST { eigen_of_few(&matrix, spare) } else { eigen_of_many(matrix, spare) }
+            .ok_or(Error::NoConvergence { what })?,
+    };
+    eigen.values.iter_mut().for_each(|x| *x = times_power_of_two(*x, exponent));
+    if eigen.values.iter().any(|x| !x.is_finite()) {
         return Err(Error::NoConvergence { what });
     }
-    Ok(Eigen { values, vectors })
+    Ok(eigen)
+}
+
+/// `A = HTHᵀ`, `T = QΛQᵀ`, so that the eigenvectors are `HQ`.
+fn eigen_of_many(matrix: Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
+    let n = matrix.nrows();
+    let par = parallelism(n);
+    let (mut q, mut room) = (spare.take(n), spare.take(n));
+    let (mut values, mut below, reflections) = reduction::reduce(matrix, par);
+    let order = tridiagonal::eigen(&mut values, &mut below, q.as_mut(), room.as_mut(), par)?;
+    for (k, &j) in order.iter().enumerate() {
+        column_mut(room.as_mut(), k).copy_from_slice(column(q.as_ref(), j));
+    }
+    reflections.apply(room.as_mut());
+    spare.give(q);
+    spare.give(reflections.basis);
+    Some(Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors: room })
+}
+
+fn eigen_of_few(matrix: &Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
+    let n = matrix.nrows();
+    let (values, columns) = small::eigen(matrix.as_ref())?;
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut vectors = spare.take(n);
+    for (k, &j) in order.iter().enumerate() {
+        column_mut(vectors.as_mut(), k).copy_from_slice(&columns[j][..n]);
+    }
+    Some(Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors })
 }
 
 /// One rotation of Jacobi's for `[[p, q], [q, r]]`. The general routine treats two rows by a formula
@@ -234,6 +259,11 @@ pub(crate) fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
 /// One column of a matrix that owns its cells, or is part of one.
 pub(crate) fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
     matrix.col(j).try_as_col_major().expect("an owned matrix has contiguous columns").as_slice()
+}
+
+/// The same, to be written to.
+pub(crate) fn column_mut(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
+    matrix.col_mut(j).try_as_col_major_mut().expect("an owned matrix has contiguous columns").as_slice_mut()
 }
 
 fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {

@@ -1,0 +1,248 @@
+//! From a symmetric matrix to a tridiagonal one, `A = HTHᵀ`, and back from eigenvectors of `T` to those of `A`.
+//!
+//! Up to [`CACHED`] rows faer's reduction is as fast: it updates the matrix with every reflection, reading and
+//! writing all of it. A larger one is better read once per reflection and written once per panel of reflections:
+//! with `V` the reflections of a panel and `W` their images, what is left is `A − VWᵀ − WVᵀ`, of which only the
+//! column that is next has to be made at once.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+
+use crate::linalg::{column, column_mut};
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::tridiag::{TridiagParams, tridiag_in_place, tridiag_in_place_scratch};
+use faer::linalg::householder::{
+    apply_block_householder_sequence_on_the_left_in_place_scratch,
+    apply_block_householder_sequence_on_the_left_in_place_with_conj, make_householder_in_place,
+    upgrade_householder_factor,
+};
+use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
+use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
+use faer::{Accum, ColMut, ColRef, Conj, Mat, MatMut, MatRef, Par, Spec};
+use pulp::{Arch, Simd, WithSimd};
+
+/// Up to this order a matrix stays in a cache near enough.
+const CACHED: usize = 800;
+/// Reflections in one panel.
+const PANEL: usize = 48;
+
+/// `H`: reflections below the first diagonal of `basis`, and the factors of their blocks.
+pub(crate) struct Reflections {
+    pub(crate) basis: Mat<f64>,
+    factors: Mat<f64>,
+    par: Par,
+}
+
+/// Reduces the lower triangle of `a`: the diagonal, what is below it, and the reflections.
+pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflections) {
+    let n = a.nrows();
+    let block = if n > CACHED { PANEL } else { recommended_block_size::<f64>(n, n) };
+    let mut factors = Mat::zeros(block, n - 1);
+    let mut first = 0;
+    while n - first > CACHED {
+        let rest = a.as_mut().submatrix_mut(first, first, n - first, n - first);
+        panel(rest, factors.as_mut().subcols_mut(first, PANEL), par);
+        first += PANEL;
+    }
+    let params = Spec::<TridiagParams, f64>::default();
+    let mut buffer = MemBuffer::new(tridiag_in_place_scratch::<f64>(n - first, par, params));
+    tridiag_in_place(
+        a.as_mut().submatrix_mut(first, first, n - first, n - first),
+        factors.as_mut().subcols_mut(first, n - 1 - first),
+        par,
+        MemStack::new(&mut buffer),
+        params,
+    );
+    let d = (0..n).map(|i| a[(i, i)]).collect();
+    let e = (1..n).map(|i| a[(i, i - 1)]).collect();
+    (d, e, Reflections { basis: a, factors, par })
+}
+
+impl Reflections {
+    /// `Q ← HQ`
+    pub(crate) fn apply(&self, q: MatMut<'_, f64>) {
+        let (n, block) = (self.basis.nrows(), self.factors.nrows());
+        let scratch = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n - 1, block, n);
+        let mut buffer = MemBuffer::new(scratch);
+        apply_block_householder_sequence_on_the_left_in_place_with_conj(
+            self.basis.as_ref().submatrix(1, 0, n - 1, n - 1),
+            self.factors.as_ref(),
+            Conj::No,
+            q.subrows_mut(1, n - 1),
+            self.par,
+            MemStack::new(&mut buffer),
+        );
+    }
+}
+
+/// The first columns of `a`, as many as there are factors; then brings the rest of it up to date.
+fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, par: Par) {
+    let (n, size) = (a.nrows(), factors.ncols());
+    let (mut v, mut w) = (Mat::<f64>::zeros(n, size), Mat::<f64>::zeros(n, size));
+    let mut images = vec![0.0; 2 * n];
+    let mut along = vec![0.0; size];
+    for k in 0..size {
+        // Column k as the reflections before it leave it.
+        let (left, right) = a.as_mut().split_at_col_mut(k + 1);
+        let now = &mut column_mut(left, k)[k..];
+        for (x, y) in [(&v, &w), (&w, &v)] {
+            subtract(now, x.as_ref().get(k.., ..k), y.as_ref().row(k).subcols(0, k).transpose());
+        }
+        let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
+        let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
+        factors[(k, k)] = tau;
+        v[(k + 1, k)] = 1.0;
+        column_mut(v.as_mut(), k)[k + 2..].copy_from_slice(tail);
+        // w = p − ½(pᵀv/τ)·v with p = (A − VWᵀ − WVᵀ)·v/τ
+        let now = &column(v.as_ref(), k)[k + 1..];
+        let image = times_symmetric(right.as_ref().subrows(k + 1, n - k - 1), now, &mut images, par);
+        for (x, y) in [(&v, &w), (&w, &v)] {
+            let (x, y) = (x.as_ref().get(k + 1.., ..k), y.as_ref().get(k + 1.., ..k));
+            let mut along = ColMut::from_slice_mut(&mut along[..k]);
+            matmul(along.as_mut(), Accum::Replace, x.transpose(), ColRef::from_slice(now), 1.0, Par::Seq);
+            subtract(image, y, along.as_ref());
+        }
+        let half = 0.5 * image.iter().zip(now).map(|(x, y)| x * y).sum::<f64>() / tau / tau;
+        let to = &mut column_mut(w.as_mut(), k)[k + 1..];
+        to.iter_mut().zip(image).zip(now).for_each(|((w, p), v)| *w = *p / tau - half * v);
+    }
+    upgrade_householder_factor(factors.as_mut(), a.as_ref().submatrix(1, 0, n - 1, size), size, 1, par);
+    let (v, w) = (v.as_ref().subrows(size, n - size), w.as_ref().subrows(size, n - size));
+    for (x, y) in [(v, w), (w, v)] {
+        triangular_matmul(
+            a.as_mut().submatrix_mut(size, size, n - size, n - size),
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            x,
+            BlockStructure::Rectangular,
+            y.transpose(),
+            BlockStructure::Rectangular,
+            -1.0,
+            par,
+        );
+    }
+}
+
+/// `y −= M·x`
+fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: ColRef<'_, f64>) {
+    matmul(ColMut::from_slice_mut(y), Accum::Add, m, x, -1.0, Par::Seq);
+}
+
+/// `Ax` for the lower triangle of a symmetric matrix, every entry read once; in the first part of `room`.
+fn times_symmetric<'r>(a: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64], par: Par) -> &'r mut [f64] {
+    let n = x.len();
+    let (y, z) = room[..2 * n].split_at_mut(n);
+    y.fill(0.0);
+    z.fill(0.0);
+    // Two parts of about as many entries.
+    let cut = ((1.0 - 0.5f64.sqrt()) * n as f64) as usize / COLUMNS * COLUMNS;
+    let mut one = || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *y, first: 0, end: cut });
+    let mut two = || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *z, first: cut, end: n });
+    match par {
+        Par::Seq => (one(), two()),
+        Par::Rayon(_) => rayon::join(one, two),
+    };
+    y[cut..].iter_mut().zip(&z[cut..]).for_each(|(y, z)| *y += z);
+    y
+}
+
+/// Columns that pass through the registers together.
+const COLUMNS: usize = 4;
+
+/// Columns `first..end` of the product, and what is right of them by symmetry.
+struct TimesSymmetric<'a> {
+    a: MatRef<'a, f64>,
+    x: &'a [f64],
+    y: &'a mut [f64],
+    first: usize,
+    end: usize,
+}
+
+impl WithSimd for TimesSymmetric<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { a, x, y, first, end } = self;
+        for j in (first..end).step_by(COLUMNS) {
+            let columns = COLUMNS.min(end - j);
+            // The triangle on the diagonal, and all of the last few columns.
+            let below = if columns == COLUMNS { j + COLUMNS } else { x.len() };
+            for c in j..j + columns {
+                let column = column(a, c);
+                y[c] += column[c] * x[c];
+                for i in c + 1..below {
+                    y[i] += column[i] * x[c];
+                    y[c] += column[i] * x[i];
+                }
+            }
+            if columns < COLUMNS {
+                return;
+            }
+            let factors: [f64; COLUMNS] = std::array::from_fn(|c| x[j + c]);
+            let splats = factors.map(|x| simd.splat_f64s(x));
+            let mut sums = [simd.splat_f64s(0.0); COLUMNS];
+            let [a0, a1, a2, a3] = [0, 1, 2, 3].map(|c| S::as_simd_f64s(&column(a, j + c)[below..]));
+            let (head, tail) = y.split_at_mut(below);
+            let ((xs, x_rest), (ys, y_rest)) = (S::as_simd_f64s(&x[below..]), S::as_mut_simd_f64s(tail));
+            let entries = a0.0.iter().zip(a1.0).zip(a2.0).zip(a3.0);
+            for ((((a0, a1), a2), a3), (x, y)) in entries.zip(xs.iter().zip(ys)) {
+                let entries = [*a0, *a1, *a2, *a3];
+                let one = simd.mul_add_e_f64s(*a0, splats[0], *y);
+                let two = simd.mul_f64s(*a2, splats[2]);
+                let (one, two) =
+                    (simd.mul_add_e_f64s(*a1, splats[1], one), simd.mul_add_e_f64s(*a3, splats[3], two));
+                *y = simd.add_f64s(one, two);
+                for (sum, entry) in sums.iter_mut().zip(entries) {
+                    *sum = simd.mul_add_e_f64s(entry, *x, *sum);
+                }
+            }
+            for (c, rest) in [a0.1, a1.1, a2.1, a3.1].into_iter().enumerate() {
+                head[j + c] += simd.reduce_sum_f64s(sums[c]);
+                for ((entry, x), y) in rest.iter().zip(x_rest).zip(&mut *y_rest) {
+                    *y += entry * factors[c];
+                    head[j + c] += entry * x;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn the_symmetric_product_reads_the_lower_triangle_only() {
+        let mut random = Random::new(3, 0);
+        for n in [1, 2, 5, 8, 13, 40, 99] {
+            let a = Mat::from_fn(n, n, |i, j| if i >= j { random.uniform() - 0.5 } else { f64::NAN });
+            let x: Vec<f64> = (0..n).map(|_| random.uniform() - 0.5).collect();
+            let entry = |i: usize, j: usize| if i >= j { a[(i, j)] } else { a[(j, i)] };
+            let mut room = vec![0.0; 2 * n];
+            let y = times_symmetric(a.as_ref(), &x, &mut room, Par::Seq);
+            for i in 0..n {
+                let plain: f64 = (0..n).map(|j| entry(i, j) * x[j]).sum();
+                assert!((y[i] - plain).abs() < 1e-13, "{n}, row {i}: {} {plain}", y[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn panels_leave_what_the_other_reduction_leaves() {
+        let (mut random, n) = (Random::new(4, 0), CACHED + 2 * PANEL + 7);
+        let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
+        let a = &half + half.transpose();
+        let (d, e, reflections) = reduce(a.clone(), crate::linalg::parallelism(n));
+        let mut h = Mat::<f64>::identity(n, n);
+        reflections.apply(h.as_mut());
+        let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
+            0 => d[i],
+            1 => e[i.min(j)],
+            _ => 0.0,
+        });
+        let back = &h * &t * h.transpose();
+        assert!((&back - &a).norm_max() < 1e-12, "{:e}", (&back - &a).norm_max());
+        assert!((h.transpose() * &h - Mat::<f64>::identity(n, n)).norm_max() < 1e-13);
+    }
+}

@@ -1,0 +1,218 @@
+//! The secular equation, `1/ρ + Σ z_i²/(d_i − λ) = 0`: the eigenvalues of `diag(d) + ρ·zzᵀ`.
+//!
+//! Between two neighbouring poles the function rises from −∞ to ∞, once through 0. A root is kept as its
+//! distance τ from the nearer pole, so that every difference `d_i − λ = (d_i − pole) − τ` has all its digits,
+//! however close to a pole the root is: the eigenvectors are made of these differences.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+
+use crate::linalg::column_mut;
+use faer::MatMut;
+use pulp::{Arch, Simd, WithSimd};
+
+const EPSILON: f64 = f64::EPSILON / 2.0;
+/// Steps are superlinear, and bisection takes over where they are not.
+const MOST_STEPS: usize = 100;
+
+/// Roots `first..` of the equation.
+pub(crate) struct Roots<'a> {
+    /// Ascending, distinct.
+    pub(crate) d: &'a [f64],
+    /// No 0 among them.
+    pub(crate) z: &'a [f64],
+    pub(crate) rho: f64,
+    pub(crate) first: usize,
+}
+
+impl Roots<'_> {
+    /// As many roots as there are `values`: writes `d_i − λ_j` into column `j − first`, and returns for each i
+    /// what these roots contribute to `−ẑ_i² = Π_j (d_i − λ_j) / Π_{j≠i} (d_i − d_j)`. `None` if one was not
+    /// found.
+    pub(crate) fn solve(self, differences: MatMut<'_, f64>, values: &mut [f64]) -> Option<Vec<f64>> {
+        Arch::new().dispatch(Solve { roots: self, differences, values })
+    }
+}
+
+struct Solve<'a> {
+    roots: Roots<'a>,
+    differences: MatMut<'a, f64>,
+    values: &'a mut [f64],
+}
+
+impl WithSimd for Solve<'_> {
+    type Output = Option<Vec<f64>>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) -> Option<Vec<f64>> {
+        let Roots { d, z, rho, first } = self.roots;
+        let mut products = vec![1.0; d.len()];
+        for (j, value) in (first..).zip(self.values) {
+            let differences = &mut column_mut(self.differences.as_mut(), j - first)[..d.len()];
+            *value = root(simd, d, z, rho, j, differences)?;
+            let own = products[j] * differences[j];
+            for ((product, difference), d_i) in products.iter_mut().zip(&*differences).zip(d) {
+                *product *= difference / (d_i - d[j]);
+            }
+            products[j] = own;
+        }
+        Some(products)
+    }
+}
+
+/// The eigenvector `z_i/(d_i − λ)` of length 1 from the differences (which it uses up), in the order `grouped`.
+pub(crate) fn eigenvector(z: &[f64], differences: &mut [f64], grouped: &[usize], to: &mut [f64]) {
+    Arch::new().dispatch(Vector { z, differences: &mut differences[..z.len()], grouped, to });
+}
+
+struct Vector<'a> {
+    z: &'a [f64],
+    differences: &'a mut [f64],
+    grouped: &'a [usize],
+    to: &'a mut [f64],
+}
+
+impl WithSimd for Vector<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { z, differences, grouped, to } = self;
+        let mut squares = simd.splat_f64s(0.0);
+        let ((xs, x_rest), (zs, z_rest)) = (S::as_mut_simd_f64s(differences), S::as_simd_f64s(z));
+        for (x, z) in xs.iter_mut().zip(zs) {
+            *x = simd.div_f64s(*z, *x);
+            squares = simd.mul_add_e_f64s(*x, *x, squares);
+        }
+        let mut square = simd.reduce_sum_f64s(squares);
+        for (x, z) in x_rest.iter_mut().zip(z_rest) {
+            *x = z / *x;
+            square += *x * *x;
+        }
+        let scale = 1.0 / square.sqrt();
+        to.iter_mut().zip(grouped).for_each(|(to, &i)| *to = scale * differences[i]);
+    }
+}
+
+/// The sums over the poles up to the root's, and over those above.
+#[derive(Clone, Copy)]
+struct Sums {
+    below: f64,
+    below_slope: f64,
+    above: f64,
+    above_slope: f64,
+}
+
+#[inline(always)]
+fn evaluate<S: Simd>(simd: S, d: &[f64], z: &[f64], j: usize, pole: f64, tau: f64) -> Sums {
+    let (below, below_slope) = sums(simd, &d[..=j], &z[..=j], pole, tau);
+    let (above, above_slope) = sums(simd, &d[j + 1..], &z[j + 1..], pole, tau);
+    Sums { below, below_slope, above, above_slope }
+}
+
+/// `Σ z²/(δ − τ)` and its derivative.
+#[inline(always)]
+fn sums<S: Simd>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: f64) -> (f64, f64) {
+    let ((ds, d_rest), (zs, z_rest)) = (S::as_simd_f64s(d), S::as_simd_f64s(z));
+    let (poles, taus) = (simd.splat_f64s(pole), simd.splat_f64s(tau));
+    let (mut values, mut slopes) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
+    for (d, z) in ds.iter().zip(zs) {
+        let quotient = simd.div_f64s(*z, simd.sub_f64s(simd.sub_f64s(*d, poles), taus));
+        values = simd.mul_add_e_f64s(*z, quotient, values);
+        slopes = simd.mul_add_e_f64s(quotient, quotient, slopes);
+    }
+    let (mut value, mut slope) = (simd.reduce_sum_f64s(values), simd.reduce_sum_f64s(slopes));
+    for (d, z) in d_rest.iter().zip(z_rest) {
+        let quotient = z / ((d - pole) - tau);
+        value += z * quotient;
+        slope += quotient * quotient;
+    }
+    (value, slope)
+}
+
+#[inline(always)]
+fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences: &mut [f64]) -> Option<f64> {
+    let k = d.len();
+    let constant = 1.0 / rho;
+    // The nearer pole, the bracket and a first guess.
+    let (pole, mut low, mut high, mut tau);
+    if j + 1 == k {
+        pole = d[j];
+        (low, high) = (0.0, rho * z.iter().map(|z| z * z).sum::<f64>());
+        tau = if k == 1 { high } else { 0.5 * high };
+        if k == 1 {
+            differences[0] = -tau;
+            return Some(pole + tau);
+        }
+    } else {
+        let gap = d[j + 1] - d[j];
+        let middle = 0.5 * gap;
+        let at = evaluate(simd, d, z, j, d[j], middle);
+        let (s, t) = (z[j] * z[j], z[j + 1] * z[j + 1]);
+        // All but the two poles next to the root, held as they are in the middle.
+        let rest = constant + (at.below + s / middle) + (at.above - t / middle);
+        let f = constant + at.below + at.above;
+        if f >= 0.0 {
+            pole = d[j];
+            (low, high) = (0.0, middle);
+            // rest·τ² − a·τ + s·gap = 0
+            let a = rest * gap + s + t;
+            let discriminant = (a * a - 4.0 * rest * s * gap).max(0.0).sqrt();
+            tau =
+                if a > 0.0 { 2.0 * s * gap / (a + discriminant) } else { (a - discriminant) / (2.0 * rest) };
+        } else {
+            pole = d[j + 1];
+            (low, high) = (-middle, 0.0);
+            let a = -rest * gap + s + t;
+            let discriminant = (a * a + 4.0 * rest * t * gap).max(0.0).sqrt();
+            tau =
+                if a < 0.0 { 2.0 * t * gap / (a - discriminant) } else { -(a + discriminant) / (2.0 * rest) };
+        }
+    }
+    let (left, right) = (d[j] - pole, if j + 1 < k { d[j + 1] - pole } else { f64::INFINITY });
+    let mut found = false;
+    for _ in 0..MOST_STEPS {
+        if !(tau > low && tau < high) {
+            tau = low + 0.5 * (high - low);
+            if tau == low || tau == high {
+                found = true;
+                break;
+            }
+        }
+        let at = evaluate(simd, d, z, j, pole, tau);
+        let f = constant + at.below + at.above;
+        let slope = at.below_slope + at.above_slope;
+        let rounding = 8.0 * (at.above - at.below) + constant + f.abs() + tau.abs() * slope;
+        if f.abs() <= EPSILON * rounding {
+            found = true;
+            break;
+        }
+        if f < 0.0 {
+            low = tau
+        } else {
+            high = tau
+        }
+        // The middle way: poles at both sides, with the slopes of their sides.
+        let step = if j + 1 < k {
+            let (to_left, to_right) = (left - tau, right - tau);
+            let c = f - to_left * at.below_slope - to_right * at.above_slope;
+            let a = (to_left + to_right) * f - to_left * to_right * slope;
+            let b = to_left * to_right * f;
+            let discriminant = (a * a - 4.0 * b * c).max(0.0).sqrt();
+            if a <= 0.0 { (a - discriminant) / (2.0 * c) } else { 2.0 * b / (a + discriminant) }
+        } else {
+            let to_left = left - tau;
+            let c = f - to_left * at.below_slope;
+            // c + s/(δ − x) = 0 with s = to_left²·slope
+            let s = to_left * to_left * at.below_slope;
+            (to_left + s / c).max(low - tau)
+        };
+        let step = if f * step < 0.0 { step } else { -f / slope };
+        let next = tau + step;
+        if next == tau {
+            found = true;
+            break;
+        }
+        tau = next;
+    }
+    differences.iter_mut().zip(d).for_each(|(difference, d)| *difference = (d - pole) - tau);
+    found.then_some(pole + tau)
+}

@@ -1,0 +1,30 @@
+//! Plain loops compiled a second time for AVX2 and FMA, and chosen at run time.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+
+use pulp::NullaryFnOnce;
+
+/// A loop to be compiled for more than one processor; `FUSED` if that has fused multiplication and addition.
+pub(crate) trait Work {
+    type Output;
+    fn call<const FUSED: bool>(self) -> Self::Output;
+}
+
+/// Runs the build for AVX2 and FMA if the processor has them.
+pub(crate) fn run<W: Work>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return simd.vectorize(Build::<W, true>(work));
+    }
+    work.call::<{ cfg!(target_arch = "aarch64") }>()
+}
+
+struct Build<W, const FUSED: bool>(W);
+
+impl<W: Work, const FUSED: bool> NullaryFnOnce for Build<W, FUSED> {
+    type Output = W::Output;
+
+    #[inline(always)]
+    fn call(self) -> W::Output {
+        self.0.call::<FUSED>()
+    }
+}

@@ -1,0 +1,241 @@
+//! The eigenproblem of a small symmetric matrix: Householder's reflections to tridiagonal form, then rotations
+//! (the implicit QR iteration with Wilkinson's shift), all in arrays that stay in the first cache.
+//!
+//! Columns are [`HEIGHT`] long whatever the order, zero below it, so that loops run over whole registers.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+
+use crate::simd::{Work, run};
+use faer::MatRef;
+
+/// The largest order.
+pub(crate) const LARGEST: usize = 32;
+const HEIGHT: usize = LARGEST;
+/// Numbers in one register.
+const LANES: usize = 4;
+const EPSILON: f64 = f64::EPSILON / 2.0;
+/// For one eigenvalue; two are usual.
+const MOST_SWEEPS: usize = 60;
+
+/// Columns of a small matrix.
+pub(crate) type Columns = [[f64; HEIGHT]; LARGEST];
+
+/// The first columns of the identity: what the eigenvectors of a tridiagonal matrix start from.
+pub(crate) fn identity() -> Columns {
+    let mut columns = [[0.0; HEIGHT]; LARGEST];
+    columns.iter_mut().enumerate().for_each(|(i, column)| column[i] = 1.0);
+    columns
+}
+
+/// Eigenvalues, in no particular order, and eigenvectors of a matrix of which the lower triangle is read;
+/// `None` if the iteration does not end.
+pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Columns)> {
+    let n = matrix.nrows();
+    let mut a = [[0.0; HEIGHT]; LARGEST];
+    for j in 0..n {
+        for i in j..n {
+            (a[j][i], a[i][j]) = (matrix[(i, j)], matrix[(i, j)]);
+        }
+    }
+    let (mut d, mut e, mut q) = (vec![0.0; n], [0.0; LARGEST], identity());
+    run(Symmetric { a: &mut a[..n], d: &mut d, e: &mut e[..n - 1], q: &mut q[..n] })?;
+    Some((d, q))
+}
+
+/// Turns `d` into eigenvalues, in no particular order, and the columns of `q` with it; `None` if the
+/// iteration does not end.
+pub(crate) fn diagonalize(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEIGHT]]) -> Option<()> {
+    run(Tridiagonal { d, e, q })
+}
+
+struct Symmetric<'a> {
+    a: &'a mut [[f64; HEIGHT]],
+    d: &'a mut [f64],
+    e: &'a mut [f64],
+    q: &'a mut [[f64; HEIGHT]],
+}
+
+impl Work for Symmetric<'_> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) -> Option<()> {
+        let Self { a, d, e, q } = self;
+        let n = d.len();
+        let rows = n.next_multiple_of(LANES);
+        let mut over_tau = [0.0; LARGEST];
+        for k in 0..n {
+            d[k] = a[k][k];
+            if k + 1 == n {
+                break;
+            }
+            let (done, rest) = a.split_at_mut(k + 1);
+            let v = &mut done[k];
+            v[..=k].fill(0.0);
+            // (I − vvᵀ/τ)·x = β·e₁ with v₁ = 1
+            let tail: f64 = v[k + 2..n].iter().map(|x| x * x).sum();
+            let head = v[k + 1];
+            e[k] = head;
+            v[k + 1] = 1.0;
+            if tail < f64::MIN_POSITIVE {
+                v[k + 2..n].fill(0.0);
+                continue;
+            }
+            let beta = -(head * head + tail).sqrt().copysign(head);
+            let scale = 1.0 / (head - beta);
+            v[k + 2..n].iter_mut().for_each(|x| *x *= scale);
+            e[k] = beta;
+            let inverse = 2.0 / (1.0 + tail * scale * scale);
+            over_tau[k] = inverse;
+            // A ← A − vwᵀ − wvᵀ with w = p − ½(pᵀv/τ)·v and p = Av/τ
+            let v = *v;
+            let mut w = [0.0; HEIGHT];
+            for (j, column) in (k + 1..).zip(&*rest) {
+                add::<FUSED>(&mut w, column, inverse * v[j], rows);
+            }
+            let half = 0.5 * inverse * dot::<FUSED>(&w, &v, rows);
+            add::<FUSED>(&mut w, &v, -half, rows);
+            for (j, column) in (k + 1..).zip(rest) {
+                add::<FUSED>(column, &v, -w[j], rows);
+                add::<FUSED>(column, &w, -v[j], rows);
+            }
+        }
+        // Q = H₀H₁…, from the last: what is before a reflection's first row stays as it is.
+        for k in (0..n.saturating_sub(2)).rev() {
+            for column in &mut q[k + 1..] {
+                let along = -over_tau[k] * dot::<FUSED>(&a[k], column, rows);
+                add::<FUSED>(column, &a[k], along, rows);
+            }
+        }
+        rotations::<FUSED>(d, e, q)
+    }
+}
+
+struct Tridiagonal<'a> {
+    d: &'a mut [f64],
+    e: &'a mut [f64],
+    q: &'a mut [[f64; HEIGHT]],
+}
+
+impl Work for Tridiagonal<'_> {
+    type Output = Option<()>;
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) -> Option<()> {
+        rotations::<FUSED>(self.d, self.e, self.q)
+    }
+}
+
+#[inline(always)]
+fn rotations<const FUSED: bool>(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEIGHT]]) -> Option<()> {
+    let n = d.len();
+    // At the small end of a graded matrix small eigenvalues converge first, and keep their digits.
+    if d[0].abs() < d[n - 1].abs() {
+        d.reverse();
+        e.reverse();
+        q.reverse();
+    }
+    let (mut last, mut sweeps) = (n - 1, 0);
+    while last > 0 {
+        let negligible =
+            |i: usize| e[i] * e[i] <= EPSILON * EPSILON * (d[i] * d[i + 1]).abs() + f64::MIN_POSITIVE;
+        let first = (0..last).rev().find(|&i| negligible(i)).map_or(0, |i| i + 1);
+        if first == last {
+            last -= 1;
+            continue;
+        }
+        sweep::<FUSED>(d, e, q, first, last);
+        sweeps += 1;
+        if sweeps > MOST_SWEEPS * n {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// One implicit step on the block `first..=last`.
+#[inline(always)]
+fn sweep<const FUSED: bool>(
+    d: &mut [f64],
+    e: &mut [f64],
+    q: &mut [[f64; HEIGHT]],
+    first: usize,
+    last: usize,
+) {
+    let rows = q.len().next_multiple_of(LANES);
+    // Wilkinson's shift: the eigenvalue of the last two rows that is nearer to their last entry.
+    let g = (d[last - 1] - d[last]) / (2.0 * e[last - 1]);
+    let shift = d[last] - e[last - 1] / (g + g.hypot(1.0).copysign(g));
+    // p and o are d[i] and e[i], kept in registers.
+    let (mut p, mut o, mut x, mut bulge) = (d[first], e[first], d[first] - shift, e[first]);
+    for i in first..last {
+        let (size, cosine, sine) = rotation(x, bulge);
+        if i > first {
+            e[i - 1] = size;
+        }
+        // [c s; −s c] [p o; o r] [c −s; s c]
+        let r = d[i + 1];
+        let t = (r - p) * sine + 2.0 * cosine * o;
+        let u = sine * t;
+        d[i] = p + u;
+        x = cosine * t - o;
+        p = r - u;
+        if i + 1 < last {
+            (o, bulge) = (cosine * e[i + 1], sine * e[i + 1]);
+        }
+        let (left, right) = q.split_at_mut(i + 1);
+        for (x, y) in registers_mut(&mut left[i], rows).zip(registers_mut(&mut right[0], rows)) {
+            for l in 0..LANES {
+                (x[l], y[l]) =
+                    (fused::<FUSED>(cosine, x[l], sine * y[l]), fused::<FUSED>(cosine, y[l], -sine * x[l]));
+            }
+        }
+    }
+    (d[last], e[last - 1]) = (p, x);
+}
+
+/// `r = √(x² + y²)`, `x/r` and `y/r`; slowly where the squares would leave the range of numbers.
+#[inline(always)]
+fn rotation(x: f64, y: f64) -> (f64, f64, f64) {
+    let squares = x * x + y * y;
+    if (1e-280..1e280).contains(&squares) {
+        // The quotient does not wait for the root.
+        let (root, quotient) = (squares.sqrt(), 1.0 / squares);
+        let inverse = root * quotient;
+        return (root, x * inverse, y * inverse);
+    }
+    let root = x.hypot(y);
+    if root == 0.0 { (0.0, 1.0, 0.0) } else { (root, x / root, y / root) }
+}
+
+/// `x·y + z`
+#[inline(always)]
+fn fused<const FUSED: bool>(x: f64, y: f64, z: f64) -> f64 {
+    if FUSED { x.mul_add(y, z) } else { x * y + z }
+}
+
+/// `y += a·x`
+#[inline(always)]
+fn add<const FUSED: bool>(y: &mut [f64; HEIGHT], x: &[f64; HEIGHT], a: f64, rows: usize) {
+    for (y, x) in registers_mut(y, rows).zip(x.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            y[l] = fused::<FUSED>(a, x[l], y[l]);
+        }
+    }
+}
+
+/// `xᵀy`
+#[inline(always)]
+fn dot<const FUSED: bool>(x: &[f64; HEIGHT], y: &[f64; HEIGHT], rows: usize) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (x, y) in x[..rows].as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0) {
+        for l in 0..LANES {
+            sums[l] = fused::<FUSED>(x[l], y[l], sums[l]);
+        }
+    }
+    sums.iter().sum()
+}
+
+#[inline(always)]
+fn registers_mut(column: &mut [f64; HEIGHT], rows: usize) -> impl Iterator<Item = &mut [f64; LANES]> {
+    column[..rows].as_chunks_mut::<LANES>().0.iter_mut()
+}

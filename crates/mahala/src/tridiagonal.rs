@@ -1,0 +1,326 @@
+//! The eigenproblem of a symmetric tridiagonal matrix, by divide and conquer (Cuppen; Gu and Eisenstat).
+//!
+//! Cut in the middle, `T = [T₁, T₂] + ρ·vvᵀ`. With both halves solved, `T₁ = Q₁D₁Q₁ᵀ` and `T₂ = Q₂D₂Q₂ᵀ`, what
+//! is left is `diag(D₁, D₂) + ρ·zzᵀ`, where z holds the last row of `Q₁` and the first of `Q₂`. Its eigenvalues
+//! are the roots of the secular equation (`secular.rs`), its eigenvectors `(z_i/(d_i − λ))_i`; where z is 0 or
+//! two d meet, an eigenpair of a half is one of the whole already (deflation). What costs is one product of
+//! matrices per level, and that runs at the speed of the machine.
+
+use crate::linalg::{column, column_mut};
+use crate::secular::Roots;
+use crate::small::{LARGEST, diagonalize, identity};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, Par};
+
+/// From this order on a merge is shared between two threads.
+const SHARED: usize = 256;
+/// The columns of a merge's product that are made at once, at least.
+const CHUNK: usize = 128;
+const EPSILON: f64 = f64::EPSILON / 2.0;
+
+/// Eigenvalues into `d`, eigenvectors into the columns of `q`; returns the ascending order of both. `room` is
+/// as large as `q`.
+///
+/// `None` if an iteration did not converge, which no finite matrix has been seen to cause.
+pub(crate) fn eigen(
+    d: &mut [f64],
+    e: &mut [f64],
+    mut q: MatMut<'_, f64>,
+    mut room: MatMut<'_, f64>,
+    par: Par,
+) -> Option<Vec<usize>> {
+    let n = d.len();
+    q.fill(0.0);
+    let mut first = 0;
+    while first < n {
+        // A block ends where the coupling is below rounding: each is solved in its own units.
+        let tiny = |i: usize| e[i].abs() <= EPSILON * d[i].abs().sqrt() * d[i + 1].abs().sqrt();
+        let last = (first..n - 1).find(|&i| tiny(i)).unwrap_or(n - 1);
+        let m = last + 1 - first;
+        let (d, e) = (&mut d[first..=last], &mut e[first..last]);
+        let largest = largest(d, e);
+        let unit = if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 };
+        d.iter_mut().chain(e.iter_mut()).for_each(|x| *x /= unit);
+        let q = q.as_mut().submatrix_mut(first, first, m, m);
+        let room = room.as_mut().submatrix_mut(first, first, m, m);
+        divide(d, e, q, room, par)?;
+        d.iter_mut().for_each(|x| *x *= unit);
+        first = last + 1;
+    }
+    Some(ascending(d))
+}
+
+fn largest(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().chain(y).fold(0.0, |largest, x| largest.max(x.abs()))
+}
+
+fn ascending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    order
+}
+
+/// One block; its eigenpairs in no particular order.
+fn divide(
+    d: &mut [f64],
+    e: &mut [f64],
+    mut q: MatMut<'_, f64>,
+    mut room: MatMut<'_, f64>,
+    par: Par,
+) -> Option<()> {
+    let n = d.len();
+    if n <= LARGEST {
+        let mut columns = identity();
+        diagonalize(d, e, &mut columns[..n])?;
+        for (j, column) in columns[..n].iter().enumerate() {
+            column_mut(q.as_mut(), j).copy_from_slice(&column[..n]);
+        }
+        return Some(());
+    }
+    let par = if n < SHARED { Par::Seq } else { par };
+    let half = n / 2;
+    let rho = e[half - 1];
+    d[half - 1] -= rho.abs();
+    d[half] -= rho.abs();
+    {
+        let ((d1, d2), (e1, e2)) = (d.split_at_mut(half), e.split_at_mut(half - 1));
+        let (q1, _, _, q2) = q.as_mut().split_at_mut(half, half);
+        let (room1, _, _, room2) = room.as_mut().split_at_mut(half, half);
+        let one = || divide(d1, e1, q1, room1, par);
+        let two = || divide(d2, &mut e2[1..], q2, room2, par);
+        let (one, two) = both(par, one, two);
+        one.and(two)?;
+    }
+    merge(d, rho, half, q, room, par)
+}
+
+fn both<T: Send>(par: Par, one: impl FnOnce() -> T + Send, two: impl FnOnce() -> T + Send) -> (T, T) {
+    match par {
+        Par::Seq => (one(), two()),
+        Par::Rayon(_) => rayon::join(one, two),
+    }
+}
+
+/// Where the entries of an eigenvector of the halves are.
+#[derive(Clone, Copy, PartialEq)]
+enum Support {
+    Top,
+    Both,
+    Bottom,
+}
+
+/// From the eigenpairs of the halves to those of the whole.
+fn merge(
+    d: &mut [f64],
+    rho: f64,
+    half: usize,
+    mut q: MatMut<'_, f64>,
+    room: MatMut<'_, f64>,
+    par: Par,
+) -> Option<()> {
+    let n = d.len();
+    // ‖z‖ = 1
+    let (sign, rho, root_half) = (rho.signum(), 2.0 * rho.abs(), 0.5f64.sqrt());
+    let entry = |j: usize| if j < half { q[(half - 1, j)] } else { sign * q[(half, j)] };
+    let mut z: Vec<f64> = (0..n).map(|j| root_half * entry(j)).collect();
+    let mut support: Vec<Support> =
+        (0..n).map(|j| if j < half { Support::Top } else { Support::Bottom }).collect();
+    let kept = deflate(d, &mut z, rho, &mut support, q.as_mut());
+    let k = kept.len();
+    if k == 0 {
+        return Some(());
+    }
+    // By support, so that products need not know of the zeros.
+    let mut grouped: Vec<usize> = Vec::with_capacity(k);
+    let ends = [Support::Top, Support::Both, Support::Bottom].map(|kind| {
+        grouped.extend((0..k).filter(|&i| support[kept[i]] == kind));
+        grouped.len()
+    });
+    // The columns that take part are copied away, which leaves room to bring the others to the end.
+    let (tops, _, _, bottoms) = room.split_at_mut(half, half);
+    let mut tops = tops.subcols_mut(0, ends[1]);
+    let mut bottoms = bottoms.subcols_mut(0, k - ends[0]);
+    for (i, &at) in grouped.iter().enumerate() {
+        let from = column(q.as_ref(), kept[at]);
+        if i < ends[1] {
+            column_mut(tops.as_mut(), i).copy_from_slice(&from[..half]);
+        }
+        if i >= ends[0] {
+            column_mut(bottoms.as_mut(), i - ends[0]).copy_from_slice(&from[half..]);
+        }
+    }
+    let (kept_d, kept_z): (Vec<f64>, Vec<f64>) = kept.iter().map(|&j| (d[j], z[j])).unzip();
+    let mut free = vec![false; n];
+    kept.iter().for_each(|&j| free[j] = true);
+    let mut to = k;
+    for from in (0..k).filter(|&j| !free[j]) {
+        to += free[to..].iter().position(|free| *free).expect("as many are free as are taken");
+        d[to] = d[from];
+        let (left, right) = q.as_mut().split_at_col_mut(to);
+        column_mut(right, 0).copy_from_slice(column(left.as_ref(), from));
+        to += 1;
+    }
+    // The differences d_i − λ_j take the place of the columns, then the eigenvectors that of the differences.
+    let z = secular(&kept_d, &kept_z, rho, &mut d[..k], q.as_mut().get_mut(..k, ..k), par)?;
+    let chunk = CHUNK.max(n / 4).min(k);
+    let mut coefficients = Mat::zeros(k, chunk);
+    for first in (0..k).step_by(chunk) {
+        let mut columns = q.as_mut().subcols_mut(first, chunk.min(k - first));
+        let mut coefficients = coefficients.as_mut().subcols_mut(0, columns.ncols());
+        for j in 0..columns.ncols() {
+            let to = column_mut(coefficients.as_mut(), j);
+            crate::secular::eigenvector(&z, column_mut(columns.as_mut(), j), &grouped, to);
+        }
+        let (top, bottom) = columns.split_at_row_mut(half);
+        let coefficients = coefficients.as_ref();
+        matmul(top, Accum::Replace, tops.as_ref(), coefficients.get(..ends[1], ..), 1.0, par);
+        matmul(bottom, Accum::Replace, bottoms.as_ref(), coefficients.get(ends[0].., ..), 1.0, par);
+    }
+    Some(())
+}
+
+/// Takes out the eigenpairs of the halves that are eigenpairs of the whole, up to rounding: z_i is 0, or a
+/// rotation of two columns with (nearly) equal d makes it so. Returns the others, by ascending d.
+fn deflate(
+    d: &mut [f64],
+    z: &mut [f64],
+    rho: f64,
+    support: &mut [Support],
+    mut q: MatMut<'_, f64>,
+) -> Vec<usize> {
+    let tolerance = 8.0 * EPSILON * largest(d, z);
+    let mut kept: Vec<usize> = Vec::with_capacity(d.len());
+    for j in ascending(d) {
+        if rho * z[j].abs() <= tolerance {
+            continue;
+        }
+        if let Some(&before) = kept.last() {
+            let size = z[j].hypot(z[before]);
+            let (cosine, sine) = (z[j] / size, -z[before] / size);
+            let (low, high) = (d[before], d[j]);
+            if ((high - low) * cosine * sine).abs() <= tolerance {
+                (z[before], z[j]) = (0.0, size);
+                if support[before] != support[j] {
+                    support[j] = Support::Both;
+                }
+                rotate(q.as_mut(), before, j, cosine, sine);
+                d[before] = low * cosine * cosine + high * sine * sine;
+                d[j] = low * sine * sine + high * cosine * cosine;
+                kept.pop();
+            }
+        }
+        kept.push(j);
+    }
+    kept
+}
+
+/// `[a, b] ← [c·a + s·b, c·b − s·a]`, for columns.
+fn rotate(q: MatMut<'_, f64>, a: usize, b: usize, cosine: f64, sine: f64) {
+    let (left, right) = q.split_at_col_mut(a.max(b));
+    let (x, y) = (column_mut(left, a.min(b)), column_mut(right, 0));
+    let sine = if a < b { sine } else { -sine };
+    for (x, y) in x.iter_mut().zip(y) {
+        (*x, *y) = (cosine * *x + sine * *y, cosine * *y - sine * *x);
+    }
+}
+
+/// The roots λ into `values`, the differences `d_i − λ_j` as a matrix; returns the z of which these are the
+/// exact roots (Löwner), close to the one given: with it the eigenvectors are orthogonal to rounding.
+fn secular(
+    d: &[f64],
+    z: &[f64],
+    rho: f64,
+    values: &mut [f64],
+    differences: MatMut<'_, f64>,
+    par: Par,
+) -> Option<Vec<f64>> {
+    let half = d.len() / 2;
+    let (left, right) = differences.split_at_col_mut(half);
+    let (values_left, values_right) = values.split_at_mut(half);
+    let (one, two) = both(
+        par,
+        || Roots { d, z, rho, first: 0 }.solve(left, values_left),
+        || Roots { d, z, rho, first: half }.solve(right, values_right),
+    );
+    Some(one?.iter().zip(two?).zip(z).map(|((a, b), z)| (-(a * b)).max(0.0).sqrt().copysign(*z)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    /// `(‖QᵀQ − I‖, ‖TQ − QΛ‖/‖T‖)`, largest entries; and the eigenvalues, ascending.
+    fn solved(d: &[f64], e: &[f64]) -> (f64, f64, Vec<f64>) {
+        let n = d.len();
+        let (mut values, mut q, mut room) = (d.to_vec(), Mat::zeros(n, n), Mat::zeros(n, n));
+        let par = crate::linalg::parallelism(n);
+        let order = eigen(&mut values, &mut e.to_vec(), q.as_mut(), room.as_mut(), par).unwrap();
+        let gram = q.transpose() * &q;
+        let orthogonal = (&gram - Mat::<f64>::identity(n, n)).norm_max();
+        let size = largest(d, e).max(f64::MIN_POSITIVE);
+        let mut residual = 0.0f64;
+        for j in 0..n {
+            for i in 0..n {
+                let above = if i > 0 { e[i - 1] * q[(i - 1, j)] } else { 0.0 };
+                let below = if i + 1 < n { e[i] * q[(i + 1, j)] } else { 0.0 };
+                residual =
+                    residual.max((above + d[i] * q[(i, j)] + below - values[j] * q[(i, j)]).abs() / size);
+            }
+        }
+        (orthogonal, residual, order.iter().map(|&i| values[i]).collect())
+    }
+
+    #[test]
+    fn the_second_difference_has_its_known_eigenvalues() {
+        // 2 − 2cos(kπ/(n+1)), k = 1…n
+        for n in [33, 64, 100, 257, 300] {
+            let (orthogonal, residual, values) = solved(&vec![2.0; n], &vec![-1.0; n - 1]);
+            assert!(orthogonal < 1e-13 && residual < 1e-14, "{n}: {orthogonal:e} {residual:e}");
+            for (k, value) in (1..).zip(values) {
+                let angle = f64::from(k) * std::f64::consts::PI / (n as f64 + 1.0);
+                assert!((value - (2.0 - 2.0 * angle.cos())).abs() < 1e-14, "{n}, {k}");
+            }
+        }
+    }
+
+    #[test]
+    fn hard_matrices_keep_orthogonal_eigenvectors() {
+        let mut random = Random::new(1, 0);
+        let mut uniform = || random.uniform() - 0.5;
+        let n = 150;
+        let wilkinson: Vec<f64> = (0..n).map(|i| (i as f64 - 75.0).abs()).collect();
+        let graded: Vec<f64> = (0..n).map(|i| 10f64.powi(-i / 8)).collect();
+        let cases: [(&str, Vec<f64>, Vec<f64>); 8] = [
+            ("random", (0..n).map(|_| uniform()).collect(), (1..n).map(|_| uniform()).collect()),
+            ("Wilkinson's, pairs that agree to rounding", wilkinson, vec![1.0; 149]),
+            ("graded", graded.clone(), graded[1..].iter().map(|x| 0.3 * x).collect()),
+            (
+                "graded upwards",
+                graded.iter().rev().copied().collect(),
+                graded[1..].iter().rev().copied().collect(),
+            ),
+            ("zero", vec![0.0; 150], vec![0.0; 149]),
+            ("identity", vec![1.0; 150], vec![0.0; 149]),
+            ("no diagonal", vec![0.0; 150], vec![1.0; 149]),
+            ("glued", vec![1.0; 150], (1..n).map(|i| if i % 10 == 0 { 1e-9 } else { 0.5 }).collect()),
+        ];
+        for (name, d, e) in cases {
+            let (orthogonal, residual, values) = solved(&d, &e);
+            assert!(orthogonal < 5e-14 && residual < 5e-14, "{name}: {orthogonal:e} {residual:e}");
+            assert!(values.is_sorted(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_parts_make_the_same_bits_with_one_thread_or_two() {
+        let mut random = Random::new(2, 0);
+        let d: Vec<f64> = (0..600).map(|_| random.uniform()).collect();
+        let e: Vec<f64> = (1..600).map(|_| random.uniform()).collect();
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| solved(&d, &e))
+        };
+        assert_eq!(with(1), with(2));
+    }
+}
