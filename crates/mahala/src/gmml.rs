@@ -23,7 +23,7 @@ use crate::regularize::{Prior, Regularization, prepare};
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
 use crate::solution::Solution;
-use crate::standardize::ColumnStatistics;
+use crate::standardize::{ColumnStatistics, mean_and_scale};
 use crate::subspace::Components;
 use crate::weights::Balance;
 use crate::wide::{LearnedSpan, Reduced};
@@ -199,18 +199,14 @@ impl Gmml {
         if first.is_empty() || second.is_empty() {
             return Err(Error::Empty { what: "the table of rows" });
         }
-        let mut statistics = ColumnStatistics::of(first);
-        if !std::ptr::eq(first, second) {
-            statistics = statistics.merged(&ColumnStatistics::of(second));
-        }
-        let scale = self.standardize.then(|| statistics.scale.clone());
+        let (mean, scale) = mean_and_scale(first, second, self.standardize);
         let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
         let solution = solve(pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
             TChoice::CrossValidated => Some(select::t_for_pairs(self, first, second, pairs, solve)?),
         };
-        self.finish(solution, selection, statistics.mean)
+        self.finish(solution, selection, mean)
     }
 
     /// Learns from differences `x_i − x_j`, each marked similar or not, and weighted if weights are given.
@@ -254,25 +250,25 @@ impl Gmml {
     /// The solution for labelled rows and their mean; `stream` tells apart the draws of pairs within
     /// one fit.
     pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<(Solution, Vec<f64>)> {
-        let statistics = || ColumnStatistics::of(data.rows());
+        let mean_and_scale = || mean_and_scale(data.rows(), data.rows(), self.standardize);
         match self.pairs {
             PairRule::All if self.balance != Balance::None => {
-                let ColumnStatistics { mean, scale, .. } = statistics();
-                let scale = self.standardize.then_some(scale);
+                let (mean, scale) = mean_and_scale();
                 Ok((self.solve_moments(&Moments::of(data)?, scale)?, mean))
             }
             PairRule::All => {
                 let (scatter, mean) = Scatter::all_pairs_of(data)?;
                 let classes = data.labels().class_sizes().iter().filter(|&&size| size > 0).count();
                 let scatter = on_paper_scale(scatter, classes, data.len() as f64);
-                Ok((self.solve_scaled(scatter, self.standardize.then(|| statistics().scale))?, mean))
+                let scale = self.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
+                Ok((self.solve_scaled(scatter, scale)?, mean))
             }
             PairRule::Sampled => {
                 check_labels(data.labels())?;
                 let pairs = Pairs::sampled(data.labels(), &mut Random::new(self.seed, 2 + stream));
-                let ColumnStatistics { mean, scale, .. } = statistics();
+                let (mean, scale) = mean_and_scale();
                 let scatter = Scatter::from_pairs(data.rows(), &pairs)?;
-                Ok((self.solve_scaled(scatter, self.standardize.then_some(scale))?, mean))
+                Ok((self.solve_scaled(scatter, scale)?, mean))
             }
         }
     }

@@ -3,9 +3,11 @@
 //! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
 //! symmetric product runs near the machine's peak: feature by feature for the general one, row by row for
 //! that of narrow rows. There, in cache, they are centred.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::{parallelism, sum_of_eights, times_power_of_two};
 use crate::narrow;
+use crate::simd::{Work, run};
 use crate::units::Units;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -90,15 +92,15 @@ impl Block {
         self.used = pairs.len();
         let pairs: Vec<(&[f64], &[f64], f64)> = pairs.map(|(a, b, weight)| (a, b, weight.sqrt())).collect();
         if units.are_plain() {
-            return self.write(|i, first, to| {
-                let (a, b, root) = (&pairs[i].0[first..], &pairs[i].1[first..], pairs[i].2);
+            return self.write(|i, to| {
+                let (a, b, root) = pairs[i];
                 to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b));
             });
         }
         // Scaled before the subtraction, so that ±1e308 does not overflow.
-        self.write(|i, first, to| {
+        self.write(|i, to| {
             let (a, b, root) = pairs[i];
-            for (j, to) in (first..).zip(to) {
+            for (j, to) in to.iter_mut().enumerate() {
                 let scaled = |x: f64| times_power_of_two(x, -units.exponents()[j]);
                 *to = root * (scaled(a[j]) - scaled(b[j]));
             }
@@ -126,8 +128,8 @@ impl Block {
 
     fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
         if let Some(rows) = rows.try_as_row_major() {
-            return self.write(|i, first, to| {
-                let row = &rows.row(indices[i]).as_slice()[first..];
+            return self.write(|i, to| {
+                let row = rows.row(indices[i]).as_slice();
                 to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
             });
         }
@@ -147,29 +149,21 @@ impl Block {
         if narrow::is(self.columns) { (j, narrow::width(self.columns)) } else { (j * STRIDE, 1) }
     }
 
-    /// Has `fill(row, first, cells)` write a row's cells from column `first` on: the whole of it if rows are
-    /// narrow, otherwise eight columns of eight rows at a time, so that each line of the cache is read and
-    /// written once, whole.
-    fn write(&mut self, fill: impl Fn(usize, usize, &mut [f64])) {
-        const TILE: usize = 8;
+    /// Has `fill(row, cells)` write rows: in place if they are narrow, otherwise eight of them beside the block,
+    /// from where they go feature by feature, whole lines of the cache at a time.
+    fn write(&mut self, fill: impl Fn(usize, &mut [f64])) {
         if narrow::is(self.columns) {
             let rows = self.cells.chunks_exact_mut(narrow::width(self.columns)).take(self.used);
-            rows.enumerate().for_each(|(i, row)| fill(i, 0, &mut row[..self.columns]));
+            rows.enumerate().for_each(|(i, row)| fill(i, &mut row[..self.columns]));
             return;
         }
-        let mut tile = [[0.0; TILE]; TILE];
+        let width = self.columns.next_multiple_of(TILE);
+        let mut rows = vec![0.0; TILE * width];
         for top in (0..self.used).step_by(TILE) {
-            let height = TILE.min(self.used - top);
-            for first in (0..self.columns).step_by(TILE) {
-                let width = TILE.min(self.columns - first);
-                for (i, row) in (top..).zip(&mut tile[..height]) {
-                    fill(i, first, &mut row[..width]);
-                }
-                for j in 0..width {
-                    let at = (first + j) * STRIDE + top;
-                    self.cells[at..at + height].iter_mut().zip(&tile).for_each(|(to, row)| *to = row[j]);
-                }
+            for (i, row) in (top..self.used).zip(rows.chunks_exact_mut(width)) {
+                fill(i, &mut row[..self.columns]);
             }
+            run(Turn { rows: &rows, width, cells: &mut self.cells[top..], columns: self.columns });
         }
     }
 
@@ -178,6 +172,35 @@ impl Block {
             let (first, step) = self.place_of_feature(j);
             let cells = self.cells[first..].iter_mut().step_by(step).take(self.used);
             cells.for_each(|x| *x = times_power_of_two(*x, -unit));
+        }
+    }
+}
+
+/// Rows that change sides together, and features that do.
+const TILE: usize = 8;
+
+/// Writes [`TILE`] rows as so many cells of each feature; those beyond the last row are not looked at.
+struct Turn<'a> {
+    rows: &'a [f64],
+    width: usize,
+    cells: &'a mut [f64],
+    columns: usize,
+}
+
+impl Work for Turn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) {
+        let Self { rows, width, cells, columns } = self;
+        for first in (0..columns).step_by(TILE) {
+            let tile: [&[f64; TILE]; TILE] = std::array::from_fn(|i| {
+                rows[i * width + first..].first_chunk().expect("a row is a whole number of tiles long")
+            });
+            for j in 0..TILE.min(columns - first) {
+                let at = (first + j) * STRIDE;
+                cells[at..at + TILE].copy_from_slice(&tile.map(|row| row[j]));
+            }
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Mean and standard deviation of each column.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::dataset::Rows;
 use crate::linalg::{exponent_of, times_power_of_two};
+use crate::simd::{Work, run};
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,24 +24,14 @@ impl ColumnStatistics {
     /// # Panics
     /// If there is no row.
     pub fn of(rows: &Rows) -> Self {
-        let (n, d) = (rows.len(), rows.columns());
-        let (first, share) = (rows.row(0).to_vec(), 1.0 / n as f64);
-        let (mut peaks, mut mean) = (vec![0.0f64; d], vec![0.0; d]);
-        for i in 0..n {
-            for ((peak, mean), (x, first)) in
-                peaks.iter_mut().zip(&mut mean).zip(rows.row(i).iter().zip(&first))
-            {
-                *peak = if x.abs() > *peak { x.abs() } else { *peak };
-                // Around the first row: exact for constant columns; shares of each: no overflow.
-                *mean += x * share - first * share;
-            }
-        }
-        mean.iter_mut().zip(&first).for_each(|(m, f)| *m += f);
+        let (n, first) = (rows.len(), rows.row(0));
+        let mut peaks = vec![0.0; rows.columns()];
+        let mean = run(Means { rows, peaks: Some(&mut peaks) });
         // Not below 2^-1000, so that what takes it out is a number.
         let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p).max(-1000)).collect();
         let factors: Vec<f64> = units.iter().map(|&unit| times_power_of_two(1.0, -unit)).collect();
         let centres: Vec<f64> = mean.iter().zip(&factors).map(|(m, factor)| m * factor).collect();
-        let mut squares = vec![0.0; d];
+        let mut squares = vec![0.0; mean.len()];
         for i in 0..n {
             let cells = rows.row(i).iter().zip(factors.iter().zip(&centres));
             for (square, (x, (factor, centre))) in squares.iter_mut().zip(cells) {
@@ -48,7 +40,7 @@ impl ColumnStatistics {
             }
         }
         let constant = |j: usize| (1..n).all(|i| rows.row(i)[j] == first[j]);
-        let deviation = (0..d)
+        let deviation = (0..mean.len())
             .map(|j| {
                 let deviation = times_power_of_two((squares[j] / n as f64).sqrt(), units[j]);
                 if constant(j) { 0.0 } else { deviation }
@@ -73,7 +65,7 @@ impl ColumnStatistics {
     pub fn merged(&self, other: &Self) -> Self {
         let (a, b) = (self.rows as f64, other.rows as f64);
         let share = b / (a + b);
-        let mean: Vec<f64> = self.mean.iter().zip(&other.mean).map(|(x, y)| x + share * (y - x)).collect();
+        let mean = between(&self.mean, &other.mean, share);
         let deviation = (0..mean.len())
             .map(|j| {
                 let root = |x: f64, w: f64| x * (w / (a + b)).sqrt();
@@ -82,6 +74,61 @@ impl ColumnStatistics {
             })
             .collect();
         Self::from_parts(self.rows + other.rows, mean, deviation)
+    }
+}
+
+/// The mean of each column of two tables together (or of one, given twice), and what divides it if asked for.
+///
+/// # Panics
+/// If a table has no row.
+pub(crate) fn mean_and_scale(first: &Rows, second: &Rows, scaled: bool) -> (Vec<f64>, Option<Vec<f64>>) {
+    let one_table = std::ptr::eq(first, second);
+    if scaled {
+        let mut statistics = ColumnStatistics::of(first);
+        if !one_table {
+            statistics = statistics.merged(&ColumnStatistics::of(second));
+        }
+        return (statistics.mean, Some(statistics.scale));
+    }
+    let mean = run(Means { rows: first, peaks: None });
+    if one_table {
+        return (mean, None);
+    }
+    let share = second.len() as f64 / (first.len() as f64 + second.len() as f64);
+    (between(&mean, &run(Means { rows: second, peaks: None }), share), None)
+}
+
+/// `x + share·(y − x)`
+fn between(x: &[f64], y: &[f64], share: f64) -> Vec<f64> {
+    x.iter().zip(y).map(|(x, y)| x + share * (y - x)).collect()
+}
+
+/// The mean of each column; and its largest absolute value, if there is room for it.
+struct Means<'a> {
+    rows: &'a Rows,
+    peaks: Option<&'a mut [f64]>,
+}
+
+impl Work for Means<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) -> Vec<f64> {
+        let Self { rows, mut peaks } = self;
+        let (first, share) = (rows.row(0), 1.0 / rows.len() as f64);
+        // Around the first row: exact for constant columns; shares of each: no overflow.
+        let shift: Vec<f64> = first.iter().map(|x| x * share).collect();
+        let mut mean = vec![0.0; first.len()];
+        for i in 0..rows.len() {
+            let row = rows.row(i);
+            mean.iter_mut().zip(row.iter().zip(&shift)).for_each(|(mean, (x, shift))| *mean += x * share - shift);
+            if let Some(peaks) = &mut peaks {
+                let larger = |peak: f64, x: f64| if x > peak { x } else { peak };
+                peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = larger(*peak, x.abs()));
+            }
+        }
+        mean.iter_mut().zip(first).for_each(|(mean, first)| *mean += first);
+        mean
     }
 }
 
