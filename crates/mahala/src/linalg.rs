@@ -13,6 +13,7 @@ use faer::linalg::cholesky::llt::factor::{
 };
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
+use pulp::{Arch, Simd, WithSimd};
 
 /// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
 pub(crate) struct Eigen {
@@ -149,19 +150,45 @@ pub(crate) fn outer_times(
     weight: impl Fn(usize) -> f64,
     x: &[f64],
 ) -> Vec<f64> {
-    let mut y = vec![0.0; m.nrows()];
-    for k in 0..m.ncols() {
-        let from = from(k);
-        let column = &column(m, k)[from..];
-        let along = weight(k) * dot(column, &x[from..]);
-        y[from..].iter_mut().zip(column).for_each(|(y, m)| *y += along * m);
-    }
-    y
+    Arch::new().dispatch(OuterTimes { m, from, weight, x })
 }
 
-/// `xᵀy`
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    sum_of_eights(x, y, |x, y| x * y)
+struct OuterTimes<'a, F, W> {
+    m: MatRef<'a, f64>,
+    from: F,
+    weight: W,
+    x: &'a [f64],
+}
+
+impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> WithSimd for OuterTimes<'_, F, W> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "inlined, it takes on the instructions of its caller")]
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
+        let mut y = vec![0.0; self.m.nrows()];
+        for k in 0..self.m.ncols() {
+            let from = (self.from)(k);
+            let column = &column(self.m, k)[from..];
+            let ((m, m_rest), (x, x_rest)) = (S::as_simd_f64s(column), S::as_simd_f64s(&self.x[from..]));
+            // Four partial sums, which need not wait for each other.
+            let mut partial = [simd.splat_f64s(0.0); 4];
+            for (m, x) in m.chunks(4).zip(x.chunks(4)) {
+                for (sum, (m, x)) in partial.iter_mut().zip(m.iter().zip(x)) {
+                    *sum = simd.mul_add_e_f64s(*m, *x, *sum);
+                }
+            }
+            let sums =
+                simd.add_f64s(simd.add_f64s(partial[0], partial[1]), simd.add_f64s(partial[2], partial[3]));
+            let rest: f64 = m_rest.iter().zip(x_rest).map(|(m, x)| m * x).sum();
+            let along = (self.weight)(k) * (simd.reduce_sum_f64s(sums) + rest);
+            let (y, y_rest) = S::as_mut_simd_f64s(&mut y[from..]);
+            let factor = simd.splat_f64s(along);
+            y.iter_mut().zip(m).for_each(|(y, m)| *y = simd.mul_add_e_f64s(*m, factor, *y));
+            y_rest.iter_mut().zip(m_rest).for_each(|(y, m)| *y += along * m);
+        }
+        y
+    }
 }
 
 /// `|x|ᵀy`
@@ -179,19 +206,49 @@ pub(crate) fn sum_of_eights(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -
     partial.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| f(*x, *y)).sum::<f64>()
 }
 
+/// Rows and columns that change sides together: a line of the cache of each.
+const TILE: usize = 8;
+
 /// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
 pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
-    const TILE: usize = 32;
     let n = matrix.ncols();
-    for first in (0..n).step_by(TILE) {
-        for top in (0..=first).step_by(TILE) {
-            for j in first..(first + TILE).min(n) {
-                for i in top..(top + TILE).min(j) {
-                    matrix[(i, j)] = matrix[(j, i)];
-                }
+    for left in (0..n).step_by(TILE) {
+        let width = TILE.min(n - left);
+        for top in (left..n).step_by(TILE) {
+            let height = TILE.min(n - top);
+            let tile = tile_of(matrix.as_ref(), top, left);
+            for (i, row) in tile.iter().enumerate().take(height) {
+                let width = width.min(top + i - left);
+                column_mut(matrix.as_mut(), top + i)[left..left + width].copy_from_slice(&row[..width]);
             }
         }
     }
+}
+
+/// `diag(weights)·Mᵀ`
+pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
+    let mut out = Mat::zeros(m.ncols(), m.nrows());
+    for left in (0..m.ncols()).step_by(TILE) {
+        let weights = &weights[left..weights.len().min(left + TILE)];
+        for top in (0..m.nrows()).step_by(TILE) {
+            let tile = tile_of(m, top, left);
+            for (i, row) in tile.iter().enumerate().take(m.nrows() - top) {
+                let to = &mut column_mut(out.as_mut(), top + i)[left..left + weights.len()];
+                to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
+            }
+        }
+    }
+    out
+}
+
+/// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
+fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> [[f64; TILE]; TILE] {
+    let mut tile = [[0.0; TILE]; TILE];
+    for (j, k) in (left..m.ncols()).take(TILE).enumerate() {
+        let column = &column(m, k)[top..];
+        tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
+    }
+    tile
 }
 
 /// How the work on a `d × d` matrix is cut. The cut depends on `d` alone, not on the number of

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::geodesic::descending;
-use crate::linalg::{check_finite, cholesky, column, sum_of_eights, times_power_of_two};
+use crate::linalg::{check_finite, cholesky, column, column_mut, sum_of_eights, times_power_of_two};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
 use crate::spd::Spd;
@@ -189,13 +189,12 @@ fn submatrix(
     let plain = exponent == 0 && units.iter().all(|&unit| unit == 0);
     let mut part = spare.take(active.len());
     for (to, &j) in active.iter().enumerate() {
-        let column = matrix.col(j);
-        for (entry, &i) in part.as_mut().col_mut(to).iter_mut().zip(active) {
-            *entry = if plain {
-                column[i]
-            } else {
-                times_power_of_two(column[i], units[i] + units[j] - 2 * exponent)
-            };
+        let (from, entries) = (column(matrix, j), column_mut(part.as_mut(), to).iter_mut().zip(active));
+        if plain {
+            entries.for_each(|(entry, &i)| *entry = from[i]);
+        } else {
+            let unit = |i: usize| units[i] + units[j] - 2 * exponent;
+            entries.for_each(|(entry, &i)| *entry = times_power_of_two(from[i], unit(i)));
         }
     }
     part

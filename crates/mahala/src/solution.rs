@@ -4,7 +4,9 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
-use crate::linalg::{eigen, exponent_of, outer_times, product, times_power_of_two};
+use crate::linalg::{
+    column, column_mut, eigen, exponent_of, outer_times, product, times_power_of_two, weighted_transpose,
+};
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimate};
@@ -40,9 +42,8 @@ impl Solution {
         let all = active.len() == columns;
         let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
         for k in 0..active.len() {
-            let from = geodesic.directions().col(k);
-            let mut to = w.as_mut().col_mut(k);
-            active.iter().zip(from.iter()).for_each(|(&j, x)| to[j] = *x);
+            let (from, to) = (column(geodesic.directions(), k), column_mut(w.as_mut(), k));
+            active.iter().zip(from).for_each(|(&j, x)| to[j] = *x);
         }
         let log_lambda = geodesic.log_eigenvalues().to_vec();
         let diagnostics = Diagnostics {
@@ -81,10 +82,9 @@ impl Solution {
         if !(0.0..=1.0).contains(&t) {
             return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
         }
-        let (d, r) = (self.w.nrows(), self.w.ncols());
         let weights: Vec<f64> = self.log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect();
-        let components = Mat::from_fn(r, d, |i, j| weights[i] * self.w[(j, i)]);
-        Metric::new(components, vec![0.0; d], self.scale.clone()).map_err(|error| match error {
+        let components = weighted_transpose(self.w.as_ref(), &weights);
+        Metric::new(components, vec![0.0; self.w.nrows()], self.scale.clone()).map_err(|error| match error {
             Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
             other => other,
         })

@@ -121,7 +121,9 @@ impl Work for Means<'_> {
         let mut mean = vec![0.0; first.len()];
         for i in 0..rows.len() {
             let row = rows.row(i);
-            mean.iter_mut().zip(row.iter().zip(&shift)).for_each(|(mean, (x, shift))| *mean += x * share - shift);
+            mean.iter_mut()
+                .zip(row.iter().zip(&shift))
+                .for_each(|(mean, (x, shift))| *mean += x * share - shift);
             if let Some(peaks) = &mut peaks {
                 let larger = |peak: f64, x: f64| if x > peak { x } else { peak };
                 peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = larger(*peak, x.abs()));
