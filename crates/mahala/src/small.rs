@@ -31,13 +31,21 @@ pub(crate) fn identity() -> Columns {
 pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Columns)> {
     let n = matrix.nrows();
     let mut a = [[0.0; HEIGHT]; LARGEST];
-    for j in 0..n {
-        for i in j..n {
-            (a[j][i], a[i][j]) = (matrix[(i, j)], matrix[(i, j)]);
+    // Graded from large to small, small eigenvalues keep their digits.
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&i, &j| matrix[(j, j)].abs().total_cmp(&matrix[(i, i)].abs()));
+    for (j, &column) in order.iter().enumerate() {
+        for (i, &row) in order.iter().enumerate().skip(j) {
+            let x = matrix[(row.max(column), row.min(column))];
+            (a[j][i], a[i][j]) = (x, x);
         }
     }
     let (mut d, mut e, mut q) = (vec![0.0; n], [0.0; LARGEST], identity());
     run(Symmetric { a: &mut a[..n], d: &mut d, e: &mut e[..n - 1], q: &mut q[..n] })?;
+    for column in &mut q[..n] {
+        let turned = *column;
+        order.iter().zip(turned).for_each(|(&i, x)| column[i] = x);
+    }
     Some((d, q))
 }
 
