@@ -84,22 +84,17 @@ impl Block {
     }
 
     /// Sets the block to `√weight · (a − b)` for the given pairs of rows, in the given units.
-    pub(crate) fn gather_differences<'a>(
-        &mut self,
-        pairs: impl ExactSizeIterator<Item = (&'a [f64], &'a [f64], f64)>,
-        units: &Units,
-    ) {
+    pub(crate) fn gather_differences(&mut self, pairs: &[(&[f64], &[f64], f64)], units: &Units) {
         self.used = pairs.len();
-        let pairs: Vec<(&[f64], &[f64], f64)> = pairs.map(|(a, b, weight)| (a, b, weight.sqrt())).collect();
         if units.are_plain() {
             return self.write(|i, to| {
-                let (a, b, root) = pairs[i];
+                let (a, b, root) = (pairs[i].0, pairs[i].1, pairs[i].2.sqrt());
                 to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b));
             });
         }
         // Scaled before the subtraction, so that ±1e308 does not overflow.
         self.write(|i, to| {
-            let (a, b, root) = pairs[i];
+            let (a, b, root) = (pairs[i].0, pairs[i].1, pairs[i].2.sqrt());
             for (j, to) in to.iter_mut().enumerate() {
                 let scaled = |x: f64| times_power_of_two(x, -units.exponents()[j]);
                 *to = root * (scaled(a[j]) - scaled(b[j]));

@@ -1,8 +1,8 @@
 //! Narrow rows: the symmetric product of blocks that are stored row by row.
 //!
-//! A general matrix product spends most of its time on packing and on the edges of its tiles when there are
-//! only a dozen features. Here tiles of the lower triangle, 4 features by up to 12, stay in registers while
-//! all rows of the block pass by. The loops are plain Rust over arrays of fixed size, compiled a second time
+//! A general matrix product spends much of its time on packing and on the edges of its tiles when there are few
+//! features. Here tiles of the lower triangle, 8 features by 6, stay in registers while all rows of the block
+//! pass by, as they lie. The loops are plain Rust over arrays of fixed size, compiled a second time
 //! for AVX2 and FMA, and chosen at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
@@ -11,8 +11,8 @@ use faer::MatMut;
 
 /// Features in one vector register.
 const LANES: usize = 4;
-/// Above this, the general product is faster.
-const WIDEST: usize = 40;
+/// Above this, the general product is faster, and shared between threads.
+const WIDEST: usize = 127;
 
 /// Whether rows of this many features are narrow.
 pub(crate) fn is(columns: usize) -> bool {
@@ -54,30 +54,33 @@ impl Work for Gram<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(mut self) {
         let width = width(self.target.ncols());
-        for i in (0..width).step_by(LANES) {
-            // The registers from column 0 to the diagonal, two or three at a time.
-            let (mut j, mut left) = (0, i / LANES + 1);
-            while left > 0 {
-                let step = if left == 4 { 2 } else { left.min(3) };
-                match step {
-                    1 => self.tile::<LANES, FUSED>(width, i, j),
-                    2 => self.tile::<{ 2 * LANES }, FUSED>(width, i, j),
-                    _ => self.tile::<{ 3 * LANES }, FUSED>(width, i, j),
+        for j in (0..width).step_by(2 * LANES) {
+            if j + LANES == width {
+                self.tile::<LANES, LANES, FUSED>(width, j, j);
+                continue;
+            }
+            // From the diagonal down, six features at a time; four where six would not come out even.
+            let mut i = j;
+            while i < width {
+                if matches!(width - i, 4 | 8) {
+                    self.tile::<4, { 2 * LANES }, FUSED>(width, i, j);
+                    i += 4;
+                } else {
+                    self.tile::<6, { 2 * LANES }, FUSED>(width, i, j);
+                    i += 6;
                 }
-                j += step * LANES;
-                left -= step;
             }
         }
     }
 }
 
 impl Gram<'_> {
-    /// Features `i..i + LANES` times features `j..j + N`.
+    /// Features `i..i + M` times features `j..j + N`: M·N sums in registers.
     #[inline(always)]
-    fn tile<const N: usize, const FUSED: bool>(&mut self, width: usize, i: usize, j: usize) {
-        let mut sums = [[0f64; N]; LANES];
+    fn tile<const M: usize, const N: usize, const FUSED: bool>(&mut self, width: usize, i: usize, j: usize) {
+        let mut sums = [[0f64; N]; M];
         for row in self.rows.chunks_exact(width) {
-            let (x, y): (&[f64; LANES], &[f64; N]) = (first_of(&row[i..]), first_of(&row[j..]));
+            let (x, y): (&[f64; M], &[f64; N]) = (first_of(&row[i..]), first_of(&row[j..]));
             for (sums, x) in sums.iter_mut().zip(x) {
                 for (sum, y) in sums.iter_mut().zip(y) {
                     *sum = if FUSED { x.mul_add(*y, *sum) } else { *sum + x * y };

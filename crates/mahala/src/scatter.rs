@@ -63,12 +63,15 @@ impl Scatter {
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
         pairs.check(first.len(), second.len())?;
+        let (columns, firsts, seconds) = (first.columns(), first.values(), second.values());
         let sums = |units: &Units| {
             let sum = |similar: bool| {
-                let chosen: Vec<&Pair> =
-                    pairs.as_slice().iter().filter(|pair| pair.similar == similar).collect();
-                let ends = |pair: &&Pair| (first.row(pair.first), second.row(pair.second), pair.weight);
-                sum_of_differences(&chosen, ends, units)
+                let ends = |pair: &Pair| {
+                    let row = |i: usize| i * columns..(i + 1) * columns;
+                    (&firsts[row(pair.first)], &seconds[row(pair.second)], pair.weight)
+                };
+                let chosen = pairs.as_slice().iter().filter(|pair| pair.similar == similar);
+                sum_of_differences(&chosen.map(ends).collect::<Vec<_>>(), units)
             };
             rayon::join(|| sum(true), || sum(false))
         };
@@ -222,19 +225,13 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
-fn sum_of_differences<'a, T>(
-    pairs: &[T],
-    ends: impl Fn(&T) -> (&'a [f64], &'a [f64], f64),
-    units: &Units,
-) -> (Mat<f64>, PairCount) {
+fn sum_of_differences(pairs: &[(&[f64], &[f64], f64)], units: &Units) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
     let mut sum = Mat::zeros(n, n);
     let mut block = Block::new(n, pairs.len());
-    let mut weight = 0.0;
     for chunk in pairs.chunks(BLOCK) {
-        block.gather_differences(chunk.iter().map(&ends), units);
+        block.gather_differences(chunk, units);
         block.add_gram_to(sum.as_mut(), parallelism(n));
-        weight += chunk.iter().map(|pair| ends(pair).2).sum::<f64>();
     }
-    (sum, PairCount { pairs: pairs.len() as u64, weight })
+    (sum, PairCount { pairs: pairs.len() as u64, weight: pairs.iter().map(|pair| pair.2).sum() })
 }
