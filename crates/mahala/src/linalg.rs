@@ -257,6 +257,18 @@ pub(crate) fn parallelism(d: usize) -> Par {
     if d < 128 { Par::Seq } else { Par::rayon(2) }
 }
 
+/// Two pieces of work, at the same time if there are threads.
+pub(crate) fn both<T: Send>(
+    par: Par,
+    one: impl FnOnce() -> T + Send,
+    two: impl FnOnce() -> T + Send,
+) -> (T, T) {
+    match par {
+        Par::Seq => (one(), two()),
+        Par::Rayon(_) => rayon::join(one, two),
+    }
+}
+
 /// `x·2^exponent`, exact unless it leaves the range of 64-bit numbers, for any exponent.
 #[inline]
 pub(crate) fn times_power_of_two(x: f64, exponent: i32) -> f64 {

@@ -6,7 +6,7 @@
 //! column that is next has to be made at once.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{column, column_mut};
+use crate::linalg::{both, column, column_mut};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::tridiag::{TridiagParams, tridiag_in_place, tridiag_in_place_scratch};
 use faer::linalg::householder::{
@@ -19,11 +19,14 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matm
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::{Accum, ColMut, ColRef, Conj, Mat, MatMut, MatRef, Par, Spec};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
 
 /// Up to this order a matrix stays in a cache near enough.
 const CACHED: usize = 800;
 /// Reflections in one panel.
 const PANEL: usize = 48;
+/// From this order on products with a panel are shared between two threads.
+const SHARED: usize = 1500;
 
 /// `H`: reflections below the first diagonal of `basis`, and the factors of their blocks.
 pub(crate) struct Reflections {
@@ -79,14 +82,15 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, par: Par) {
     let (n, size) = (a.nrows(), factors.ncols());
     let (mut v, mut w) = (Mat::<f64>::zeros(n, size), Mat::<f64>::zeros(n, size));
     let mut images = vec![0.0; 2 * n];
-    let mut along = vec![0.0; size];
+    let (mut along_v, mut along_w) = (vec![0.0; size], vec![0.0; size]);
+    // Narrow products are shared between two threads where they are long.
+    let long = if n < SHARED { Par::Seq } else { par };
     for k in 0..size {
         // Column k as the reflections before it leave it.
         let (left, right) = a.as_mut().split_at_col_mut(k + 1);
         let now = &mut column_mut(left, k)[k..];
-        for (x, y) in [(&v, &w), (&w, &v)] {
-            subtract(now, x.as_ref().get(k.., ..k), y.as_ref().row(k).subcols(0, k).transpose());
-        }
+        let (of_v, of_w) = (v.as_ref().get(k.., ..k), w.as_ref().get(k.., ..k));
+        subtract(now, [(of_v, of_w.row(0).transpose()), (of_w, of_v.row(0).transpose())], long);
         let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
         let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
         factors[(k, k)] = tau;
@@ -95,12 +99,13 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, par: Par) {
         // w = p − ½(pᵀv/τ)·v with p = (A − VWᵀ − WVᵀ)·v/τ
         let now = &column(v.as_ref(), k)[k + 1..];
         let image = times_symmetric(right.as_ref().subrows(k + 1, n - k - 1), now, &mut images, par);
-        for (x, y) in [(&v, &w), (&w, &v)] {
-            let (x, y) = (x.as_ref().get(k + 1.., ..k), y.as_ref().get(k + 1.., ..k));
-            let mut along = ColMut::from_slice_mut(&mut along[..k]);
-            matmul(along.as_mut(), Accum::Replace, x.transpose(), ColRef::from_slice(now), 1.0, Par::Seq);
-            subtract(image, y, along.as_ref());
-        }
+        let (of_v, of_w) = (v.as_ref().get(k + 1.., ..k), w.as_ref().get(k + 1.., ..k));
+        let (along_v, along_w) = both(
+            long,
+            || transposed_times(of_v, now, &mut along_v[..k]),
+            || transposed_times(of_w, now, &mut along_w[..k]),
+        );
+        subtract(image, [(of_v, along_w), (of_w, along_v)], long);
         let half = 0.5 * image.iter().zip(now).map(|(x, y)| x * y).sum::<f64>() / tau / tau;
         let to = &mut column_mut(w.as_mut(), k)[k + 1..];
         to.iter_mut().zip(image).zip(now).for_each(|((w, p), v)| *w = *p / tau - half * v);
@@ -122,9 +127,24 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, par: Par) {
     }
 }
 
-/// `y −= M·x`
-fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: ColRef<'_, f64>) {
-    matmul(ColMut::from_slice_mut(y), Accum::Add, m, x, -1.0, Par::Seq);
+/// `y −= M·x` for each of the two, the halves of y at the same time.
+fn subtract(y: &mut [f64], products: [(MatRef<'_, f64>, ColRef<'_, f64>); 2], par: Par) {
+    let half = y.len() / 2;
+    let part = |y: &mut [f64], rows: Range<usize>| {
+        for (m, x) in products {
+            let m = m.subrows(rows.start, rows.len());
+            matmul(ColMut::from_slice_mut(y), Accum::Add, m, x, -1.0, Par::Seq);
+        }
+    };
+    let (n, (top, bottom)) = (y.len(), y.split_at_mut(half));
+    both(par, || part(top, 0..half), || part(bottom, half..n));
+}
+
+/// `Mᵀ·x`
+fn transposed_times<'r>(m: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64]) -> ColRef<'r, f64> {
+    let product = ColMut::from_slice_mut(&mut *room);
+    matmul(product, Accum::Replace, m.transpose(), ColRef::from_slice(x), 1.0, Par::Seq);
+    ColRef::from_slice(room)
 }
 
 /// `Ax` for the lower triangle of a symmetric matrix, every entry read once; in the first part of `room`.
@@ -135,12 +155,11 @@ fn times_symmetric<'r>(a: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64], par: 
     z.fill(0.0);
     // Two parts of about as many entries.
     let cut = ((1.0 - 0.5f64.sqrt()) * n as f64) as usize / COLUMNS * COLUMNS;
-    let mut one = || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *y, first: 0, end: cut });
-    let mut two = || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *z, first: cut, end: n });
-    match par {
-        Par::Seq => (one(), two()),
-        Par::Rayon(_) => rayon::join(one, two),
-    };
+    both(
+        par,
+        || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *y, first: 0, end: cut }),
+        || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *z, first: cut, end: n }),
+    );
     y[cut..].iter_mut().zip(&z[cut..]).for_each(|(y, z)| *y += z);
     y
 }
@@ -221,9 +240,9 @@ mod tests {
             let entry = |i: usize, j: usize| if i >= j { a[(i, j)] } else { a[(j, i)] };
             let mut room = vec![0.0; 2 * n];
             let y = times_symmetric(a.as_ref(), &x, &mut room, Par::Seq);
-            for i in 0..n {
+            for (i, y) in y.iter().enumerate() {
                 let plain: f64 = (0..n).map(|j| entry(i, j) * x[j]).sum();
-                assert!((y[i] - plain).abs() < 1e-13, "{n}, row {i}: {} {plain}", y[i]);
+                assert!((y - plain).abs() < 1e-13, "{n}, row {i}: {y} {plain}");
             }
         }
     }

@@ -186,9 +186,9 @@ fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences:
             break;
         }
         if f < 0.0 {
-            low = tau
+            low = tau;
         } else {
-            high = tau
+            high = tau;
         }
         // The middle way: poles at both sides, with the slopes of their sides.
         let step = if j + 1 < k {

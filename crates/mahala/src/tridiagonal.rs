@@ -6,7 +6,7 @@
 //! two d meet, an eigenpair of a half is one of the whole already (deflation). What costs is one product of
 //! matrices per level, and that runs at the speed of the machine.
 
-use crate::linalg::{column, column_mut};
+use crate::linalg::{both, column, column_mut};
 use crate::secular::Roots;
 use crate::small::{LARGEST, diagonalize, identity};
 use faer::linalg::matmul::matmul;
@@ -94,13 +94,6 @@ fn divide(
     merge(d, rho, half, q, room, par)
 }
 
-fn both<T: Send>(par: Par, one: impl FnOnce() -> T + Send, two: impl FnOnce() -> T + Send) -> (T, T) {
-    match par {
-        Par::Seq => (one(), two()),
-        Par::Rayon(_) => rayon::join(one, two),
-    }
-}
-
 /// Where the entries of an eigenvector of the halves are.
 #[derive(Clone, Copy, PartialEq)]
 enum Support {
@@ -179,7 +172,7 @@ fn merge(
     Some(())
 }
 
-/// Takes out the eigenpairs of the halves that are eigenpairs of the whole, up to rounding: z_i is 0, or a
+/// Takes out the eigenpairs of the halves that are eigenpairs of the whole, up to rounding: `z_i` is 0, or a
 /// rotation of two columns with (nearly) equal d makes it so. Returns the others, by ascending d.
 fn deflate(
     d: &mut [f64],
@@ -289,7 +282,7 @@ mod tests {
         let mut random = Random::new(1, 0);
         let mut uniform = || random.uniform() - 0.5;
         let n = 150;
-        let wilkinson: Vec<f64> = (0..n).map(|i| (i as f64 - 75.0).abs()).collect();
+        let wilkinson: Vec<f64> = (0..n).map(|i| (f64::from(i) - 75.0).abs()).collect();
         let graded: Vec<f64> = (0..n).map(|i| 10f64.powi(-i / 8)).collect();
         let cases: [(&str, Vec<f64>, Vec<f64>); 8] = [
             ("random", (0..n).map(|_| uniform()).collect(), (1..n).map(|_| uniform()).collect()),
