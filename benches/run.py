@@ -19,7 +19,9 @@ EMBEDDINGS = [(100_000, 384, 10), (100_000, 768, 10), (20_000, 1536, 10), (10_00
 NEIGHBOURS = [(10_000, 10_000, 16), (4649, 4649, 256), (2000, 2000, 784), (10_000, 100_000, 64)]
 # Few dimensions, where a tree may win.
 FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 8)]
-KINDS = ["peak", "fit", "embeddings", "search", "knn", "trees", "growth", "memory", "rivals"]
+# Orders, and how often each is solved.
+EIGENPROBLEMS = [(8, "300"), (19, "300"), (64, "100"), (256, "30"), (784, "9"), (1536, "5"), (4096, "1")]
+KINDS = ["peak", "fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "rivals"]
 
 
 def main():
@@ -47,6 +49,7 @@ def measure(bench, kind, commands, folder):
 def quick_commands(python, octave):
     yield ["peak", "1"]
     yield from fits(python, octave, [(500, 20, 3)], [1], "2", ["all", "sampled"])
+    yield ["eigen", "40", "2"]
     yield ["search", "300", "20", "3", "1"]
     yield ["knn", python, "200", "300", "8", "1", "1", "faiss,brute,tree"]
     yield ["once", "fit", "2000", "16", "4", "1", "3"]
@@ -62,6 +65,8 @@ def commands_of(kind, python, octave):
         # Octave's matrix functions take minutes here; the large shapes are measured twice.
         yield from fits(python, None, EMBEDDINGS[:2], [1, 2], "2", ["all"])
         yield from fits(python, None, EMBEDDINGS[2:], [1, 2], "1", ["all"])
+    if kind == "eigen":
+        yield from (["eigen", str(d), repeats] for d, repeats in EIGENPROBLEMS)
     if kind == "search":
         for threads in ("1", "2"):
             yield ["search", "1000", "20", "5", threads]

@@ -1,6 +1,7 @@
 //! Measurements of mahala beside its peers: one fit against NumPy and SciPy, and what choosing t costs
 //! against the neighbour searches it contains. Run through `./bench`.
 
+mod eigen;
 mod fit;
 mod knn;
 mod npy;
@@ -23,6 +24,7 @@ fn main() -> Result<()> {
             let octave = (octave != "-").then_some(octave);
             fit::run(python, octave, fit::Shape { n, d, c, pairs, threads, repeats })?
         }
+        ["eigen", d, repeats] => eigen::run(d.parse()?, repeats.parse()?)?,
         ["peak", threads] => peak::run(threads.parse()?)?,
         ["rivals", python, csv] => rivals::run(python, csv)?,
         ["knn", python, queries, rows, d, threads, repeats, peers] => {
