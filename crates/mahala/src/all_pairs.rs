@@ -9,11 +9,11 @@
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
-use crate::linalg::{column, parallelism, times_power_of_two};
+use crate::linalg::{column, column_mut, parallelism, times_power_of_two};
 use crate::moments::{ClassMoments, Moments, first_not_finite};
 use crate::scatter::{PairCount, Scatter};
 use crate::units::{Units, column_peaks};
-use faer::{Mat, MatMut, MatRef, Par};
+use faer::{Mat, MatRef, Par};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -238,8 +238,8 @@ impl Sums {
     fn add(&mut self, classes: &[&ClassMoments]) {
         let n = self.s.nrows();
         for j in 0..n {
-            let s = contiguous(self.s.as_mut(), j);
-            let d = contiguous(self.d.as_mut(), j);
+            let s = column_mut(self.s.as_mut(), j);
+            let d = column_mut(self.d.as_mut(), j);
             let columns: Vec<(f64, f64, &[f64])> = classes
                 .iter()
                 .map(|class| (class.weight(), self.w - class.weight(), column(class.scatter(), j)))
@@ -259,7 +259,7 @@ impl Sums {
     fn of_pooled(pooled: Pooled, w: f64) -> Self {
         let Pooled { s, p: mut d, classes } = pooled;
         for j in 0..s.ncols() {
-            let d = &mut contiguous(d.as_mut(), j)[j..];
+            let d = &mut column_mut(d.as_mut(), j)[j..];
             d.iter_mut().zip(&column(s.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
         }
         let classes = classes.into_iter().map(|(rows, mean)| (rows, rows as f64, mean)).collect();
@@ -313,14 +313,9 @@ pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
         return;
     }
     for j in 0..matrix.ncols() {
-        let to = &mut contiguous(target.as_mut(), j)[j..];
+        let to = &mut column_mut(target.as_mut(), j)[j..];
         to.iter_mut().zip(&column(matrix.as_ref(), j)[j..]).for_each(|(to, x)| *to += factor * x);
     }
-}
-
-fn contiguous(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
-    let column = matrix.col_mut(j).try_as_col_major_mut();
-    column.expect("an owned matrix has contiguous columns").as_slice_mut()
 }
 
 /// Labelled rows must hold a similar and a dissimilar pair.

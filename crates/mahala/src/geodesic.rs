@@ -12,8 +12,8 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Eigen, cholesky, column, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower, mirror_lower,
-    parallelism, scaled_lower, times_power_of_two, weighted_gram,
+    Eigen, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower,
+    mirror_lower, parallelism, scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
 use crate::spd::Spd;
@@ -301,13 +301,6 @@ fn sizes_after_solve(l: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
 fn graded_order(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<usize> {
     let size = |i: usize| s[(i, i)].max(0.0).sqrt() * d[(i, i)].max(0.0).sqrt();
     descending(&(0..s.nrows()).map(size).collect::<Vec<_>>())
-}
-
-/// The positions of the values, largest first; equal ones in order.
-pub(crate) fn descending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
-    order
 }
 
 /// `e^l − 1 − l`; by its series where the terms would cancel.

@@ -89,8 +89,7 @@ fn eigen_of_many(matrix: Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
 fn eigen_of_few(matrix: &Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
     let n = matrix.nrows();
     let (values, columns) = small::eigen(matrix.as_ref())?;
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let order = ascending(&values);
     let mut vectors = spare.take(n);
     for (k, &j) in order.iter().enumerate() {
         column_mut(vectors.as_mut(), k).copy_from_slice(&columns[j][..n]);
@@ -112,6 +111,20 @@ fn eigen_of_two(p: f64, q: f64, r: f64) -> Eigen {
     let mut pairs = [(p - tangent * q, [cosine, -sine]), (r + tangent * q, [sine, cosine])];
     pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
     Eigen { values: pairs.map(|(x, _)| x).to_vec(), vectors: Mat::from_fn(2, 2, |i, j| pairs[j].1[i]) }
+}
+
+/// The positions of the values, smallest first; equal ones in order.
+pub(crate) fn ascending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    order
+}
+
+/// The positions of the values, largest first; equal ones in order.
+pub(crate) fn descending(values: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[b].total_cmp(&values[a]));
+    order
 }
 
 /// `V·diag(w)·Vᵀ`, exactly symmetric, for weights that are not negative (or any sign, at the same cost).

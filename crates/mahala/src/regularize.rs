@@ -1,8 +1,9 @@
 //! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
 
 use crate::error::{Error, Result};
-use crate::geodesic::descending;
-use crate::linalg::{check_finite, cholesky, column, column_mut, sum_of_eights, times_power_of_two};
+use crate::linalg::{
+    check_finite, cholesky, column, column_mut, descending, sum_of_eights, times_power_of_two,
+};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
 use crate::spd::Spd;

@@ -4,6 +4,7 @@
 //! Columns are [`HEIGHT`] long whatever the order, zero below it, so that loops run over whole registers.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
+use crate::linalg::descending;
 use crate::simd::{Work, run};
 use faer::MatRef;
 
@@ -32,8 +33,7 @@ pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Columns)> {
     let n = matrix.nrows();
     let mut a = [[0.0; HEIGHT]; LARGEST];
     // Graded from large to small, small eigenvalues keep their digits.
-    let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| matrix[(j, j)].abs().total_cmp(&matrix[(i, i)].abs()));
+    let order = descending(&(0..n).map(|i| matrix[(i, i)].abs()).collect::<Vec<_>>());
     for (j, &column) in order.iter().enumerate() {
         for (i, &row) in order.iter().enumerate().skip(j) {
             let x = matrix[(row.max(column), row.min(column))];

@@ -6,7 +6,7 @@
 //! two d meet, an eigenpair of a half is one of the whole already (deflation). What costs is one product of
 //! matrices per level, and that runs at the speed of the machine.
 
-use crate::linalg::{both, column, column_mut};
+use crate::linalg::{ascending, both, column, column_mut};
 use crate::secular::Roots;
 use crate::small::{LARGEST, diagonalize, identity};
 use faer::linalg::matmul::matmul;
@@ -52,12 +52,6 @@ pub(crate) fn eigen(
 
 fn largest(x: &[f64], y: &[f64]) -> f64 {
     x.iter().chain(y).fold(0.0, |largest, x| largest.max(x.abs()))
-}
-
-fn ascending(values: &[f64]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    order
 }
 
 /// One block; its eigenpairs in no particular order.
