@@ -3,7 +3,8 @@
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::Result;
 use crate::folds::Folds;
-use crate::knn::{Knn, Neighbors};
+use crate::knn::Knn;
+use crate::neighbors::Neighbors;
 use crate::random::Random;
 use crate::select::choose_rows;
 

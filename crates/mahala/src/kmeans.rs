@@ -1,9 +1,9 @@
 //! Clusters by k-means: Lloyd's iteration from the seeds of k-means++.
 
 use crate::dataset::Rows;
+use crate::distance::squared_distance;
 use crate::error::Result;
 use crate::knn::Knn;
-use crate::knn_kernel::squared_distance;
 use crate::random::Random;
 
 /// Lloyd's iterations at most; it usually ends long before.

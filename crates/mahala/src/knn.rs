@@ -1,16 +1,24 @@
 //! Exact k nearest neighbours, by blocks.
 //!
-//! Scores `x·y − ½‖y‖²` come from single precision over centred rows, a tile of queries against a panel of
-//! rows at a time ([`crate::knn_kernel`]); only those that reach the bound of the k best so far are ever
-//! stored. Every row within the rounding bound of the k-th best is then measured again in double precision
-//! by the plain formula `Σ(x_j − y_j)²`. The answer is therefore the exact one, whatever the machine and the
-//! number of threads: nearest first, equal distances to the earlier row.
+//! Scores `x·y − ½‖y‖²` come from few bits, over centred rows, a tile of queries against a panel of rows at a time
+//! ([`crate::knn_kernel`]); only those that reach the bound of the k best so far are ever stored. Every row within
+//! the error bound of the k-th best is then measured again in double precision by the plain formula
+//! `Σ(x_j − y_j)²`. The answer is therefore the exact one, whatever the machine and the number of threads:
+//! nearest first, equal distances to the earlier row.
+//!
+//! 16-bit integers are tried first. Where they leave more rows to be measured than they save time for (few rows; rows
+//! that are close beside their distance from the centre), single precision takes over.
 
-use crate::dataset::{Labels, Rows};
+use crate::dataset::Rows;
+use crate::distance::squared_distances;
 use crate::error::{Error, Result};
-use crate::knn_candidates::{Candidates, take};
-use crate::knn_kernel::{QUERIES, ROWS, roundings, scan, squared_distance};
+use crate::knn_candidates::Candidates;
+use crate::knn_kernel::{Packed, QUERIES, ROWS, peaks, scan};
+use crate::knn_panels::{Panels, Rounding, Tiles, centre, centred_norm, integer_unit, single_unit};
+use crate::neighbors::Neighbors;
 use rayon::prelude::*;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows to search among.
 ///
@@ -27,28 +35,20 @@ use rayon::prelude::*;
 #[derive(Debug, Clone)]
 pub struct Knn {
     rows: Rows,
-    /// Subtracted before the single-precision product: it loses digits far from the origin.
+    /// Subtracted before products in few bits: they lose digits far from the origin.
     centre: Vec<f64>,
-    /// A power of two that brings the longest centred row below 1.
-    unit: f64,
-    /// Panels of rows in single precision, feature by feature; where they would take more than [`KEPT`], they are made
-    /// anew for each block of queries, and a search needs no more memory than the rows.
-    panels: Option<Vec<f32>>,
-    /// `−½‖y‖²` of each row; −∞ for those that fill the last panel.
-    starts: Vec<f32>,
+    /// The length of the longest centred row.
     longest: f64,
+    /// The rows in 16-bit integers, if they suit, and in single precision, if that was needed.
+    coarse: Option<Panels<i16>>,
+    fine: OnceLock<Panels<f32>>,
+    /// Bytes that either may take beside the rows.
+    most: usize,
 }
 
-/// The most numbers in single precision that are kept beside the rows: 64 MiB.
-const KEPT: usize = 1 << 24;
-
-/// The neighbours of each query: `k` indices and distances, nearest first.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Neighbors {
-    k: usize,
-    indices: Vec<usize>,
-    distances: Vec<f64>,
-}
+/// Bytes that rows in few bits may take beside the rows: beyond, they are made anew for each block of queries, and a search
+/// needs no more memory than the rows.
+const KEPT: usize = 64 << 20;
 
 impl Knn {
     /// Prepares the rows.
@@ -59,25 +59,16 @@ impl Knn {
         Self::keeping(rows, KEPT)
     }
 
-    /// With at most so many numbers in single precision beside the rows.
+    /// With at most so many bytes for rows in few bits.
     fn keeping(rows: Rows, most: usize) -> Result<Self> {
         if rows.is_empty() {
             return Err(Error::Empty { what: "the table of rows to search" });
         }
-        let centre = mean(&rows);
+        let centre = centre(&rows);
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
-        let unit = unit_of(longest);
-        let mut knn = Self { rows, centre, unit, panels: None, starts: Vec::new(), longest: longest * unit };
-        let (n, d) = (knn.rows.len(), knn.rows.columns());
-        let kept = n.next_multiple_of(ROWS) * d <= most;
-        let step = if kept { n } else { knn.rows_together() };
-        let mut panels = Vec::new();
-        for first in (0..n).step_by(step) {
-            knn.pack_rows(first, step, &mut panels);
-            knn.starts.extend(starts(&panels, step.min(n - first), d));
-        }
-        knn.panels = kept.then_some(panels);
-        Ok(knn)
+        let unit = integer_unit(longest).filter(|_| saved(&rows) > 3);
+        let coarse = unit.map(|unit| Panels::new(&rows, &centre, longest, unit, most));
+        Ok(Self { rows, centre, longest, coarse, fine: OnceLock::new(), most })
     }
 
     /// The rows searched among.
@@ -105,88 +96,110 @@ impl Knn {
         }
         let d = queries.columns();
         // As many queries as leave room for rows in the cache; more, if the rows are packed for each block of them.
-        let (room, most) = if self.panels.is_some() { (32_768, 240) } else { (131_072, 960) };
+        let most = if self.coarse.as_ref().is_none_or(Panels::are_kept) { 480 } else { 960 };
         let share = queries.len().div_ceil(rayon::current_num_threads());
-        let together = (room / d).min(share).clamp(4 * QUERIES, most).next_multiple_of(QUERIES);
-        let found: Vec<Vec<(f64, usize)>> = queries
-            .values()
-            .par_chunks(together * d)
-            .flat_map_iter(|block| self.search_block(&block.chunks_exact(d).collect::<Vec<_>>(), k))
+        let together = (131_072 / d).min(share).clamp(4 * QUERIES, most).next_multiple_of(QUERIES);
+        let blocks: Vec<Vec<&[f64]>> =
+            queries.values().chunks(together * d).map(|block| block.chunks_exact(d).collect()).collect();
+        let most = k + saved(&self.rows);
+        let too_coarse = AtomicBool::new(self.coarse.is_none() || most < 2 * k);
+        let mut found: Vec<Option<Vec<(f64, usize)>>> = blocks
+            .par_iter()
+            .map(|block| {
+                let coarse = self.coarse.as_ref().filter(|_| !too_coarse.load(Ordering::Relaxed))?;
+                let found = self.search_block(coarse, block, k, most * block.len());
+                too_coarse.fetch_or(found.is_none(), Ordering::Relaxed);
+                found
+            })
             .collect();
-        Ok(Neighbors::new(k, &found))
+        if too_coarse.into_inner() {
+            let fine = self.fine();
+            found.par_iter_mut().zip(&blocks).filter(|(found, _)| found.is_none()).for_each(
+                |(found, block)| {
+                    *found = self.search_block(fine, block, k, usize::MAX);
+                },
+            );
+        }
+        debug_assert!(found.iter().all(Option::is_some), "single precision suits every query");
+        Ok(Neighbors::new(k, found.into_iter().flatten().flatten()))
     }
 
-    /// Block after block of rows, each small enough to stay in the cache while all queries meet it.
-    fn search_block(&self, queries: &[&[f64]], k: usize) -> Vec<Vec<(f64, usize)>> {
-        let d = self.rows.columns();
-        let tiles = pack::<QUERIES>(queries, &self.centre, self.unit);
-        let norm = |query: &&[f64]| centred_norm(query, &self.centre) * self.unit;
+    /// The rows in single precision.
+    fn fine(&self) -> &Panels<f32> {
+        let unit = single_unit(self.longest);
+        self.fine.get_or_init(|| Panels::new(&self.rows, &self.centre, self.longest, unit, self.most))
+    }
+
+    /// The neighbours of a block of queries; nothing if these panels leave more rows than so many to be measured.
+    fn search_block<N: Rounding>(
+        &self,
+        panels: &Panels<N>,
+        queries: &[&[f64]],
+        k: usize,
+        most: usize,
+    ) -> Option<Vec<(f64, usize)>> {
+        let norms: Vec<f64> = queries.iter().map(|query| centred_norm(query, &self.centre)).collect();
+        let tiles = panels.tiles(queries, &norms, &self.centre);
         let mut candidates: Vec<Candidates> =
-            queries.iter().map(|query| Candidates::new(k, self.score_error(norm(query)))).collect();
-        let step = self.rows_together();
-        let mut packed = Vec::new();
-        for (first, starts) in (0..).step_by(step).zip(self.starts.chunks(step)) {
-            let rows = if let Some(panels) = &self.panels {
-                &panels[first * d..][..starts.len() * d]
-            } else {
-                self.pack_rows(first, step, &mut packed);
-                &packed[..]
-            };
-            for (tile, candidates) in tiles.chunks_exact(d * QUERIES).zip(candidates.chunks_mut(QUERIES)) {
-                let mut bounds = [f32::INFINITY; QUERIES];
-                bounds.iter_mut().zip(&*candidates).for_each(|(bound, c)| *bound = c.bound);
-                scan(tile, rows, starts, &mut bounds, &mut |panel, scores, bounds| {
-                    take(candidates, scores, first + panel * ROWS, bounds);
+            tiles.errors.iter().map(|&error| Candidates::new(k, error)).collect();
+        // Those that fill the last tile reach nothing.
+        let mut bounds = vec![[f32::INFINITY; QUERIES]; queries.len().div_ceil(QUERIES)];
+        bounds.as_flattened_mut()[..queries.len()].fill(f32::MIN);
+        first_bounds(panels, &tiles, self.centre.len(), &mut candidates, bounds.as_flattened_mut());
+        let few = panels.blocks(&self.rows, &self.centre, |first, panels, starts| {
+            let packed = Packed { tiles: &tiles.values, factors: &tiles.factors, panels, starts };
+            scan(packed, &mut bounds, &mut |found, bounds| {
+                let candidates = &mut candidates[found.tile * QUERIES..];
+                found.each(|query, row, score| {
+                    bounds[query] = candidates[query].offer(score, first + found.panel * ROWS + row);
                 });
+            });
+            at_most(&mut candidates, most)
+        });
+        few.then(|| self.decide(queries, &norms, candidates, k))
+    }
+
+    /// Measures the candidates by the plain formula and keeps the `k` best of each query, with their distances.
+    fn decide(
+        &self,
+        queries: &[&[f64]],
+        norms: &[f64],
+        candidates: Vec<Candidates>,
+        k: usize,
+    ) -> Vec<(f64, usize)> {
+        let mut found = Vec::with_capacity(queries.len() * k);
+        let (mut indices, mut measured) = (Vec::new(), Vec::new());
+        for (candidates, (query, &norm)) in candidates.into_iter().zip(queries.iter().zip(norms)) {
+            indices.clear();
+            if candidates.error.is_finite() {
+                indices.extend(candidates.into_indices());
+            } else {
+                indices.extend(0..self.rows.len());
             }
+            let unit = self.measuring_unit(norm);
+            self.measure(query, unit, &indices, &mut measured);
+            found.extend(nearest(&mut measured, k).map(|(square, i)| (square.sqrt() / unit, i)));
         }
-        candidates
-            .into_iter()
-            .zip(queries)
-            .map(|(candidates, query)| self.decide(candidates, query, k))
-            .collect()
+        found
     }
 
-    /// The rows of a block: panels that stay in the cache while all queries of a block meet them.
-    fn rows_together(&self) -> usize {
-        (32_768 / (self.rows.columns() * ROWS)).max(1) * ROWS
-    }
-
-    /// Panels of at most so many rows from `first` on.
-    fn pack_rows(&self, first: usize, most: usize, packed: &mut Vec<f32>) {
-        let d = self.rows.columns();
-        let rows: Vec<&[f64]> = self.rows.values()[first * d..].chunks_exact(d).take(most).collect();
-        pack_into::<ROWS>(&rows, &self.centre, self.unit, packed);
-    }
-
-    /// [`score_error`]; beyond 1e15 the product itself may overflow, and every row becomes a candidate.
-    fn score_error(&self, query_norm: f64) -> f32 {
-        let bound = score_error(self.rows.columns(), query_norm, self.longest);
-        if query_norm < 1e15 { bound as f32 } else { f32::INFINITY }
-    }
-
-    /// Measures the candidates by the plain formula and keeps the `k` best, with their distances.
-    fn decide(&self, candidates: Candidates, query: &[f64], k: usize) -> Vec<(f64, usize)> {
-        let all = 0..self.rows.len();
-        let indices: Vec<usize> =
-            if candidates.error.is_finite() { candidates.into_indices() } else { all.collect() };
-        let unit = self.measuring_unit(query);
-        let mut measured: Vec<(f64, usize)> =
-            indices.into_iter().map(|i| (squared_distance_in(unit, query, self.rows.row(i)), i)).collect();
-        let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        if measured.len() > k {
-            measured.select_nth_unstable_by(k - 1, order);
-            measured.truncate(k);
+    /// The squared distances of rows from a query, by the plain formula, in the given unit.
+    fn measure(&self, query: &[f64], unit: f64, indices: &[usize], measured: &mut Vec<(f64, usize)>) {
+        let (fours, rest) = indices.as_chunks::<4>();
+        measured.clear();
+        for four in fours {
+            let squares = squared_distances_in(unit, query, four.map(|i| self.rows.row(i)));
+            measured.extend(squares.into_iter().zip(*four));
         }
-        measured.sort_unstable_by(order);
-        measured.iter_mut().for_each(|(distance, _)| *distance = distance.sqrt() / unit);
-        measured
+        for &i in rest {
+            measured.push((squared_distances_in(unit, query, [self.rows.row(i)])[0], i));
+        }
     }
 
-    /// The power of two in which differences from this query are squared: 1 unless squares would leave
+    /// The power of two in which differences from a query of this norm are squared: 1 unless squares would leave
     /// the range of 64-bit numbers.
-    fn measuring_unit(&self, query: &[f64]) -> f64 {
-        let size = centred_norm(query, &self.centre).max(self.longest / self.unit);
+    fn measuring_unit(&self, norm: f64) -> f64 {
+        let size = norm.max(self.longest);
         if size > 1e140 {
             2f64.powi(-600)
         } else if size < 1e-120 {
@@ -197,148 +210,73 @@ impl Knn {
     }
 }
 
-impl Neighbors {
-    /// From the distances and indices of each query, `k` of them, nearest first.
-    pub(crate) fn new(k: usize, found: &[Vec<(f64, usize)>]) -> Self {
-        let indices = found.iter().flatten().map(|&(_, i)| i).collect();
-        let distances = found.iter().flatten().map(|&(distance, _)| distance).collect();
-        Self { k, indices, distances }
-    }
+/// How many rows can be measured again in the time that integers save in scoring all rows for one query: a row costs some
+/// 30 ns and half a nanosecond for each feature, and integers save a third of a scan; below 16 features comparing takes most
+/// of it, and they save nothing.
+fn saved(rows: &Rows) -> usize {
+    if rows.columns() < 16 { 0 } else { rows.values().len() / (60 * rows.columns() + 4300) }
+}
 
-    /// How many neighbours each query has.
-    pub fn k(&self) -> usize {
-        self.k
+/// Bounds from a few rows, looked at before the rest: the highest scores in the places of a panel belong to different
+/// rows, so `k` rows reach the k-th highest of them. Without that, each query stores `k·ln(n/k)` rows on the way; the
+/// number of panels balances the time for what is stored with that for looking twice.
+fn first_bounds<N: Rounding>(
+    panels: &Panels<N>,
+    tiles: &Tiles<N>,
+    d: usize,
+    candidates: &mut [Candidates],
+    bounds: &mut [f32],
+) {
+    let k = candidates[0].k;
+    let looked_at = (150 * k / d).min(panels.starts.len() / (8 * ROWS));
+    if k > ROWS || looked_at < 4 {
+        return;
     }
-
-    /// The number of queries.
-    pub fn len(&self) -> usize {
-        self.indices.len() / self.k
-    }
-
-    /// Whether there is no query.
-    pub fn is_empty(&self) -> bool {
-        self.indices.is_empty()
-    }
-
-    /// The neighbours of one query, as row indices, nearest first.
-    pub fn indices(&self, query: usize) -> &[usize] {
-        &self.indices[query * self.k..(query + 1) * self.k]
-    }
-
-    /// Their distances.
-    pub fn distances(&self, query: usize) -> &[f64] {
-        &self.distances[query * self.k..(query + 1) * self.k]
-    }
-
-    /// How many neighbours of one query each class has.
-    pub fn votes(&self, query: usize, labels: &Labels) -> Vec<usize> {
-        let mut votes = vec![0; labels.class_count()];
-        self.indices(query).iter().for_each(|&i| votes[labels.codes()[i] as usize] += 1);
-        votes
-    }
-
-    /// The class of each query by majority; a tie goes to the first class in order.
-    pub fn vote(&self, labels: &Labels) -> Vec<u32> {
-        (0..self.len())
-            .map(|query| {
-                let votes = self.votes(query, labels);
-                let most = votes.iter().copied().max().unwrap_or(0);
-                votes.iter().position(|&v| v == most).unwrap_or(0) as u32
-            })
-            .collect()
+    let Some((panels, starts)) = panels.first(looked_at) else { return };
+    let highest = peaks(Packed { tiles: &tiles.values, factors: &tiles.factors, panels, starts });
+    for ((candidates, bound), highest) in candidates.iter_mut().zip(bounds).zip(highest.as_flattened()) {
+        let mut highest = *highest;
+        highest.sort_unstable_by(|a, b| b.total_cmp(a));
+        *bound = candidates.raise(highest[k - 1]);
     }
 }
 
-/// A bound on `|computed score − true score|` for a query of this norm and rows no longer than `longest`.
-///
-/// Roundings of 2⁻²⁴ each (see [`roundings`]), relative to `‖x‖‖y‖ + ½‖y‖²`; the factor covers higher
-/// orders, the last term products below the range of single precision.
-pub(crate) fn score_error(d: usize, query_norm: f64, longest: f64) -> f64 {
-    let relative = 1.01 * roundings(d) * 2f64.powi(-24);
-    relative * (query_norm * longest + 0.5 * longest * longest) + d as f64 * 2f64.powi(-120)
-}
-
-/// A power of two that brings rows of this length below 1; 1 if there is none.
-pub(crate) fn unit_of(longest: f64) -> f64 {
-    if longest > 0.0 && longest.is_finite() {
-        // Clamped: beside subnormal rows the power itself would overflow.
-        2f64.powi((-(longest.log2().floor() as i32) - 1).min(1000))
-    } else {
-        1.0
+/// Whether there are at most so many candidates.
+fn at_most(candidates: &mut [Candidates], most: usize) -> bool {
+    let few = |candidates: &[Candidates]| candidates.iter().map(Candidates::len).sum::<usize>() <= most;
+    few(candidates) || {
+        candidates.iter_mut().for_each(Candidates::prune);
+        few(candidates)
     }
 }
 
-/// Rows in single precision, centred and scaled, `WIDTH` at a time with each feature's values together;
-/// the last group is filled up with zeros.
-pub(crate) fn pack<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64) -> Vec<f32> {
-    let mut packed = Vec::new();
-    pack_into::<WIDTH>(rows, centre, unit, &mut packed);
-    packed
-}
-
-/// [`pack`], in memory that may have been used before.
-fn pack_into<const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], unit: f64, packed: &mut Vec<f32>) {
-    let d = centre.len();
-    packed.clear();
-    packed.resize(rows.len().div_ceil(WIDTH) * d * WIDTH, 0.0);
-    for (rows, group) in rows.chunks(WIDTH).zip(packed.chunks_exact_mut(d * WIDTH)) {
-        for (j, (c, to)) in centre.iter().zip(group.as_chunks_mut::<WIDTH>().0).enumerate() {
-            to.iter_mut().zip(rows).for_each(|(to, row)| *to = ((row[j] - c) * unit) as f32);
-        }
+/// The `k` nearest of the rows with these squared distances, nearest first; equal distances to the earlier row.
+fn nearest(measured: &mut [(f64, usize)], k: usize) -> impl Iterator<Item = (f64, usize)> {
+    let order = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    if measured.len() > k {
+        measured.select_nth_unstable_by(k - 1, order);
     }
-}
-
-/// `−½‖y‖²` of each packed row; −∞ for the zeros that fill the last panel.
-pub(crate) fn starts(panels: &[f32], n: usize, d: usize) -> Vec<f32> {
-    let mut starts = Vec::with_capacity(n.next_multiple_of(ROWS));
-    for panel in panels.chunks_exact(d * ROWS) {
-        let mut squares = [0.0f64; ROWS];
-        for values in panel.as_chunks::<ROWS>().0 {
-            squares.iter_mut().zip(values).for_each(|(sum, &y)| *sum += f64::from(y) * f64::from(y));
-        }
-        starts.extend(squares.map(|square| (-0.5 * square) as f32));
-    }
-    starts[n..].fill(f32::NEG_INFINITY);
-    starts
-}
-
-/// The mean of the rows; divided first, for a sum of rows near 1e308 would overflow.
-fn mean(rows: &Rows) -> Vec<f64> {
-    let share = 1.0 / rows.len() as f64;
-    let mut mean = vec![0.0; rows.columns()];
-    for row in rows.values().chunks_exact(rows.columns()) {
-        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x * share);
-    }
-    mean
+    let nearest = &mut measured[..k];
+    nearest.sort_unstable_by(order);
+    nearest.iter().copied()
 }
 
 /// `Σ(x_j − y_j)²` in the given unit.
-fn squared_distance_in(unit: f64, x: &[f64], y: &[f64]) -> f64 {
+fn squared_distances_in<const N: usize>(unit: f64, x: &[f64], ys: [&[f64]; N]) -> [f64; N] {
     if unit == 1.0 {
-        return squared_distance(x, y);
+        return squared_distances(x, ys);
     }
     // Large numbers are made small before the subtraction, small differences large after it.
     let (before, after) = (unit.min(1.0), unit.max(1.0));
-    x.iter().zip(y).map(|(x, y)| ((x * before - y * before) * after).powi(2)).sum()
-}
-
-fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
-    let squares = squared_distance(row, centre);
-    if squares > 1e-280 && squares < 1e300 {
-        return squares.sqrt();
-    }
-    // The squares left the range: once more, relative to the largest difference.
-    let largest = row.iter().zip(centre).map(|(x, c)| (x - c).abs()).fold(0.0, f64::max);
-    if largest == 0.0 || !largest.is_finite() {
-        return largest;
-    }
-    largest * row.iter().zip(centre).map(|(x, c)| ((x - c) / largest).powi(2)).sum::<f64>().sqrt()
+    ys.map(|y| x.iter().zip(y).map(|(x, y)| ((x * before - y * before) * after).powi(2)).sum())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distance::squared_distance;
     use crate::random::Random;
+    use crate::simd::is_wide;
 
     fn brute(rows: &Rows, query: &[f64], k: usize) -> Vec<usize> {
         let mut all: Vec<(f64, usize)> =
@@ -372,10 +310,66 @@ mod tests {
             let (rows, queries) = (random_rows(n, d, 9, |x| x), random_rows(300, d, 10, |x| x));
             let k = 7.min(n);
             let (kept, made) = (Knn::new(rows.clone()).unwrap(), Knn::keeping(rows, 0).unwrap());
-            assert!(kept.panels.is_some() && made.panels.is_none());
-            assert_eq!(kept.starts, made.starts);
+            assert!(kept.fine().are_kept() && !made.fine().are_kept());
+            assert_eq!(kept.fine().starts, made.fine().starts);
             assert_eq!(kept.search(&queries, k).unwrap(), made.search(&queries, k).unwrap(), "{n} x {d}");
         }
+    }
+
+    #[test]
+    fn integers_and_single_precision_give_the_same_answer() {
+        for (n, d, k) in [(5000, 17, 4), (4000, 41, 17), (1100, 300, 1), (700, 784, 5)] {
+            let (rows, queries) = (random_rows(n, d, 21, |x| x), random_rows(70, d, 22, |x| x));
+            let knn = Knn::new(rows).unwrap();
+            let mut single = knn.clone();
+            single.coarse = None;
+            assert_eq!(knn.search(&queries, k).unwrap(), single.search(&queries, k).unwrap(), "{n} x {d}");
+            assert_eq!(knn.fine.get().is_some(), !is_wide(), "integers sufficed, where there are any");
+        }
+    }
+
+    #[test]
+    fn single_precision_takes_over_where_integers_are_too_coarse() {
+        // Two tight groups far apart: within a group integers see no difference.
+        let tight = |n: usize, seed| {
+            let values = random_rows(n, 16, seed, |x| 1e-6 * x).values().to_vec();
+            let far = |(i, x): (usize, f64)| if i < 8 * n { x } else { 1.0 + x };
+            Rows::new(values.into_iter().enumerate().map(far).collect(), 16).unwrap()
+        };
+        let knn = Knn::new(tight(4000, 24)).unwrap();
+        assert_eq!(knn.coarse.is_some(), is_wide());
+        knn.search(&tight(40, 25), 3).unwrap();
+        assert!(knn.fine.get().is_some());
+        assert_exact(&tight(4000, 24), &tight(40, 25), 3);
+    }
+
+    #[test]
+    fn the_integers_are_off_by_no_more_than_their_bound() {
+        // Rounded as badly as can be: every value lies half-way between integers.
+        let mut random = Random::new(28, 0);
+        let mut row = |most: f64| -> Vec<f64> {
+            (0..64).map(|_| (most * (2.0 * random.uniform() - 1.0)).floor() + 0.5).collect()
+        };
+        let rounded = |x: &[f64]| x.iter().map(|x| x.round_ties_even()).collect::<Vec<f64>>();
+        let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let score = |factor: f64, x: &[f64], y: &[f64]| -> f64 {
+            x.iter().zip(y).map(|(x, y)| factor * x * y - 0.5 * y * y).sum()
+        };
+        for factor in [0.01, 1.0, 40.0] {
+            let (x, y) = (row(4000.0), row(3700.0));
+            let off = (score(factor, &rounded(&x), &rounded(&y)) - score(factor, &x, &y)).abs();
+            assert!(off <= i16::score_error(64, factor * norm(&x), factor, norm(&y)), "{factor} {off}");
+        }
+    }
+
+    #[test]
+    fn queries_of_any_length_are_answered_in_integers() {
+        let rows = random_rows(4000, 16, 26, |x| x);
+        let queries = random_rows(30, 16, 27, |x| if x < 0.5 { 1e-9 * x } else { 1e4 * x });
+        let knn = Knn::new(rows.clone()).unwrap();
+        knn.search(&queries, 3).unwrap();
+        assert_eq!(knn.fine.get().is_some(), !is_wide());
+        assert_exact(&rows, &queries, 3);
     }
 
     #[test]
@@ -398,14 +392,6 @@ mod tests {
         }
         // A query far outside the range of the rows.
         assert_exact(&random_rows(1200, 6, 7, |x| x), &random_rows(3, 6, 8, |x| 1e60 * x), 5);
-    }
-
-    #[test]
-    fn a_vote_tie_goes_to_the_first_class() {
-        let knn = Knn::new(Rows::new(vec![0.0, 1.0, 2.0, 3.0], 1).unwrap()).unwrap();
-        let found = knn.search(&Rows::new(vec![3.0], 1).unwrap(), 4).unwrap();
-        assert_eq!(found.vote(&Labels::new(["b", "b", "a", "a"])), [0]);
-        assert_eq!(found.votes(0, &Labels::new(["b", "b", "a", "a"])), [2, 2]);
     }
 
     #[test]

@@ -4,13 +4,12 @@
 //! and a row that belongs to the best has a computed score of at least τ − 2E. What is below that is never
 //! stored.
 
-use crate::knn_kernel::{QUERIES, Scores};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The candidates of one query: all rows whose score may still be among the `k` best.
 pub(crate) struct Candidates {
-    k: usize,
+    pub(crate) k: usize,
     pub(crate) error: f32,
     /// Scores below this cannot be among the `k` best: the k-th best so far minus twice the error.
     pub(crate) bound: f32,
@@ -23,20 +22,36 @@ pub(crate) struct Candidates {
 impl Candidates {
     pub(crate) fn new(k: usize, error: f32) -> Self {
         // Every finite score reaches the first bound; the −∞ of rows that only fill a panel does not.
-        let (best, found) = (BinaryHeap::with_capacity(k + 1), Vec::with_capacity(2 * k));
+        let (best, found) = (BinaryHeap::with_capacity(k), Vec::with_capacity(2 * k));
         Self { k, error, bound: f32::MIN, best, found, prune_at: 4 * k + 64 }
+    }
+
+    /// Raises the bound: `k` scores are known to be at least `kth`. Returns the bound.
+    pub(crate) fn raise(&mut self, kth: f32) -> f32 {
+        let bound = kth - 2.0 * self.error;
+        // Rounded down, so that the bound stays one; never below what every finite score reaches.
+        self.bound = (bound - bound.abs() * f32::EPSILON).max(self.bound);
+        self.bound
+    }
+
+    /// Stores a row whose score reaches the bound; returns the bound then.
+    pub(crate) fn offer(&mut self, score: f32, row: usize) -> f32 {
+        if score >= self.bound {
+            self.push(score, row);
+        }
+        self.bound
     }
 
     fn push(&mut self, score: f32, row: usize) {
         self.found.push((score, row as u32));
-        self.best.push(Reverse(ordered(score)));
-        if self.best.len() > self.k {
-            self.best.pop();
+        let key = Reverse(ordered(score));
+        if self.best.len() < self.k {
+            self.best.push(key);
+        } else if let Some(mut worst) = self.best.peek_mut().filter(|worst| key < **worst) {
+            *worst = key;
         }
-        if let Some(Reverse(kth)) = self.best.peek().filter(|_| self.best.len() == self.k) {
-            let bound = from_ordered(*kth) - 2.0 * self.error;
-            // Rounded down, so that the bound stays one.
-            self.bound = (bound - bound.abs() * f32::EPSILON).max(f32::MIN);
+        if let Some(&Reverse(kth)) = self.best.peek().filter(|_| self.best.len() == self.k) {
+            self.raise(from_ordered(kth));
         }
         if self.found.len() >= self.prune_at {
             self.prune();
@@ -44,36 +59,21 @@ impl Candidates {
         }
     }
 
-    fn prune(&mut self) {
+    /// How many are stored.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Drops what the bound has passed.
+    pub(crate) fn prune(&mut self) {
         let bound = self.bound;
         self.found.retain(|candidate| candidate.0 >= bound);
     }
 
-    pub(crate) fn into_indices(mut self) -> Vec<usize> {
-        self.prune();
-        self.found.into_iter().map(|(_, i)| i as usize).collect()
-    }
-}
-
-/// Stores the scores that reach their bounds, and raises the bounds.
-pub(crate) fn take(
-    candidates: &mut [Candidates],
-    scores: &Scores,
-    first: usize,
-    bounds: &mut [f32; QUERIES],
-) {
-    for ((candidates, scores), bound) in candidates.iter_mut().zip(scores).zip(bounds) {
-        let highest =
-            scores.iter().fold(f32::NEG_INFINITY, |high, &score| if score > high { score } else { high });
-        if highest < *bound {
-            continue;
-        }
-        for (r, &score) in scores.iter().enumerate() {
-            if score >= candidates.bound {
-                candidates.push(score, first + r);
-            }
-        }
-        *bound = candidates.bound;
+    /// The candidates, in the order of the rows.
+    pub(crate) fn into_indices(self) -> impl Iterator<Item = usize> {
+        let bound = self.bound;
+        self.found.into_iter().filter(move |found| found.0 >= bound).map(|(_, row)| row as usize)
     }
 }
 
@@ -102,11 +102,9 @@ mod tests {
     fn what_may_be_among_the_best_is_kept_and_nothing_else() {
         let mut candidates = Candidates::new(2, 0.25);
         for (row, score) in [1.0, 5.0, 4.6, 4.4, 4.0, 9.0].into_iter().enumerate() {
-            if score >= candidates.bound {
-                candidates.push(score, row);
-            }
+            candidates.offer(score, row);
         }
         // The second best is 5, so all from 4.5 on may be.
-        assert_eq!(candidates.into_indices(), [1, 2, 5]);
+        assert_eq!(candidates.into_indices().collect::<Vec<_>>(), [1, 2, 5]);
     }
 }

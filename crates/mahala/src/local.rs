@@ -20,10 +20,11 @@ use crate::geodesic::Geodesic;
 use crate::gmml::{Fit, Gmml, on_paper_scale};
 use crate::gram::Block;
 use crate::kmeans::clusters;
-use crate::knn::{Knn, Neighbors};
+use crate::knn::Knn;
 use crate::linalg::{product, weighted_gram};
 use crate::metric::Metric;
 use crate::moments::{ClassMoments, Moments};
+use crate::neighbors::Neighbors;
 use crate::random::Random;
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
@@ -325,7 +326,7 @@ impl LocalMaps {
                 best.truncate(k);
             }
         }
-        Ok(Neighbors::new(k, &best))
+        Ok(Neighbors::new(k, best.into_iter().flatten()))
     }
 }
 

@@ -9,6 +9,14 @@ pub(crate) trait Work {
     fn call<const FUSED: bool>(self) -> Self::Output;
 }
 
+/// Whether the build for AVX2 and FMA is the one that runs.
+pub(crate) fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return pulp::x86::V3::try_new().is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Runs the build for AVX2 and FMA if the processor has them.
 pub(crate) fn run<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]

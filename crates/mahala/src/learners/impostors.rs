@@ -5,7 +5,7 @@
 
 use super::lmnn::{Hinge, Targets};
 use super::reach::Reach;
-use crate::knn_kernel::squared_distance;
+use crate::distance::squared_distance;
 use rayon::prelude::*;
 
 /// The most sums made side by side, each of its own blocks of rows.

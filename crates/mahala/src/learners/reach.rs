@@ -6,8 +6,9 @@
 //! neighbour search finds candidates in single precision, with room for its rounding, so none is missed; the
 //! caller measures them in double precision. Memory is a few times that of the rows.
 
-use crate::knn::{pack, score_error, starts, unit_of};
-use crate::knn_kernel::{QUERIES, ROWS, scan, squared_distance};
+use crate::distance::squared_distance;
+use crate::knn_kernel::{Packed, QUERIES, ROWS, scan};
+use crate::knn_panels::{Rounding, pack, single_unit, starts};
 
 /// Rows, and how far each reaches.
 pub(super) struct Reach<'a> {
@@ -34,15 +35,15 @@ impl<'a> Reach<'a> {
         let origin = vec![0.0; rank];
         let squares: Vec<f64> = rows.iter().map(|row| squared_distance(row, &origin)).collect();
         let longest = squares.iter().copied().fold(0.0, f64::max).sqrt();
-        let unit = unit_of(longest);
+        let unit = single_unit(longest);
         let bound = |(&i, &square): (&usize, &f64)| {
             let score = 0.5 * (square - radii[i]) * unit * unit;
-            let error = score_error(rank, square.sqrt() * unit, longest * unit);
+            let error = f32::score_error(rank, square.sqrt() * unit, 1.0, longest * unit);
             (score - error - score.abs() * 2f64.powi(-23)) as f32
         };
         let bounds = order.iter().zip(&squares).map(bound).collect();
-        let panels = pack::<ROWS>(&rows, &origin, unit);
-        let starts = starts(&panels, n, rank);
+        let panels = pack::<f32, ROWS>(&rows, &origin, &vec![unit; n]);
+        let starts = starts(&panels, rank, n);
         Self { z, rank, order, panels, starts, bounds, unit }
     }
 
@@ -62,28 +63,33 @@ impl<'a> Reach<'a> {
     fn block(&self, block: std::ops::Range<usize>, found: &mut impl FnMut(usize, usize)) {
         let row = |&i: &usize| &self.z[i * self.rank..(i + 1) * self.rank];
         let rows: Vec<&[f64]> = self.order[block.clone()].iter().map(row).collect();
-        let tiles = pack::<QUERIES>(&rows, &vec![0.0; self.rank], self.unit);
+        let tiles = pack::<f32, QUERIES>(&rows, &vec![0.0; self.rank], &vec![self.unit; rows.len()]);
+        let factors = vec![[1.0; QUERIES]; rows.len().div_ceil(QUERIES)];
+        let together = rows.len().next_multiple_of(QUERIES);
+        let mut bounds = vec![[f32::INFINITY; QUERIES]; together / QUERIES];
+        bounds.as_flattened_mut()[..rows.len()].copy_from_slice(&self.bounds[block.clone()]);
         let panels = (32_768 / (self.rank * ROWS)).max(1);
         let mut pairs = Vec::new();
         for start in (block.start..self.order.len()).step_by(panels * ROWS) {
             let end = (start + panels * ROWS).min(self.starts.len());
-            for (tile, first) in tiles.chunks_exact(self.rank * QUERIES).zip(block.clone().step_by(QUERIES)) {
+            // Beside the block's own rows each tile has a beginning of its own; behind them all have the same.
+            let together = if start < block.end { QUERIES } else { together };
+            let groups = tiles.chunks(self.rank * together).zip(bounds.chunks_mut(together / QUERIES));
+            for ((tiles, bounds), first) in groups.zip(block.clone().step_by(together)) {
                 let start = start.max(first / ROWS * ROWS);
                 if start >= end {
                     continue;
                 }
-                let mut bounds = [f32::INFINITY; QUERIES];
-                bounds.iter_mut().zip(&self.bounds[first..block.end]).for_each(|(to, bound)| *to = *bound);
-                let others = &self.panels[start * self.rank..end * self.rank];
-                scan(tile, others, &self.starts[start..end], &mut bounds, &mut |panel, scores, bounds| {
-                    for (a, (scores, bound)) in scores.iter().zip(&*bounds).enumerate() {
-                        let mut inside = bits_from(scores, *bound);
-                        while inside != 0 {
-                            let b = inside.trailing_zeros() as usize;
-                            pairs.push((first + a, start + panel * ROWS + b));
-                            inside &= inside - 1;
-                        }
-                    }
+                let panels = &self.panels[start * self.rank..end * self.rank];
+                let packed = Packed {
+                    tiles,
+                    factors: &factors[..bounds.len()],
+                    panels,
+                    starts: &self.starts[start..end],
+                };
+                scan(packed, bounds, &mut |found, _| {
+                    let (first, start) = (first + found.tile * QUERIES, start + found.panel * ROWS);
+                    found.each(|a, b, _| pairs.push((first + a, start + b)));
                 });
                 // A tile's first panel may begin before it, and a bound of −∞ lets in what fills the last.
                 for (a, b) in pairs.drain(..).filter(|&(a, b)| a < b && b < self.order.len()) {
@@ -92,11 +98,6 @@ impl<'a> Reach<'a> {
             }
         }
     }
-}
-
-/// Bit `b` is set where score `b` is at the bound or above.
-fn bits_from(scores: &[f32; ROWS], bound: f32) -> u32 {
-    scores.iter().enumerate().fold(0, |bits, (b, score)| bits | u32::from(*score >= bound) << b)
 }
 
 #[cfg(test)]

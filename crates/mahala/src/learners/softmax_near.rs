@@ -14,7 +14,7 @@
 use super::labelled::Labelled;
 use super::reach::Reach;
 use super::softmax::{GROUPS, RowSums, SMALLEST, Weigh, Weights, exp};
-use crate::knn_kernel::squared_distance;
+use crate::distance::squared_distance;
 use crate::linalg::product;
 use faer::{Mat, MatRef};
 use pulp::{Arch, Simd, WithSimd};
