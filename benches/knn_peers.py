@@ -71,6 +71,7 @@ def scikit_search(rows, queries, k, threads, algorithms):
 
 
 def measure(search, repeats):
+    search()  # warms caches and the thread pool
     wall, cpu = [], []
     for _ in range(repeats):
         start_wall, start_cpu = time.perf_counter(), time.process_time()
