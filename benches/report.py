@@ -238,7 +238,7 @@ def memory(lines):
     head = ["work", "n", "d", "rows (MiB)", "peak above the rows (MiB)", "bound (MiB)"]
     note = (
         "Peak of resident memory beyond what the process held with its rows. The bound of a fit: 6 matrices d × d and a\n"
-        "block. For neighbours (1000 queries): a number in single precision for each row, and a block. Threads, their stacks and\n"
+        "block. For neighbours (1000 queries): a 32-bit number for each row, and a block. Threads, their stacks and\n"
         "the lists of rows by class add some 3 MiB at any size.\n\n"
     )
     return "## Memory\n\n" + note + table(head, rows)
