@@ -43,9 +43,10 @@ impl<N: Rounding> Panels<N> {
     /// Rows of at most this length from the centre, times the unit; kept if they take no more than so many bytes.
     pub(crate) fn new(rows: &Rows, centre: &[f64], longest: f64, unit: f64, most: usize) -> Self {
         let (n, d) = (rows.len(), padded::<N>(centre.len()));
-        let kept = n.next_multiple_of(ROWS) * d * size_of::<N>() <= most;
+        let numbers = n.next_multiple_of(ROWS) * d;
+        let kept = numbers * size_of::<N>() <= most;
         let mut panels = Self { unit, kept: None, starts: Vec::new(), longest: longest * unit };
-        let (mut all, mut block) = (Vec::new(), Vec::new());
+        let (mut all, mut block) = (Vec::with_capacity(if kept { numbers } else { 0 }), Vec::new());
         for first in (0..n).step_by(rows_together(d)) {
             panels.pack(rows, centre, first, &mut block);
             panels.starts.extend(starts(&block, d, n - first));
@@ -69,8 +70,8 @@ impl<N: Rounding> Panels<N> {
         let mut errors = Vec::with_capacity(queries.len());
         for ((norm, unit), to) in norms.iter().zip(&units).zip(factors.as_flattened_mut()) {
             *to = (self.unit / unit) as f32;
-            errors
-                .push(N::score_error(centre.len(), norm * self.unit, self.unit / unit, self.longest) as f32);
+            let error = N::score_error(centre.len(), norm * self.unit, self.unit / unit, self.longest);
+            errors.push(error as f32);
         }
         Tiles { values: pack::<N, QUERIES>(queries, centre, &units), factors, errors }
     }
