@@ -12,7 +12,7 @@ pub(crate) struct Candidates {
     pub(crate) k: usize,
     pub(crate) error: f32,
     /// Scores below this cannot be among the `k` best: the k-th best so far minus twice the error.
-    pub(crate) bound: f32,
+    bound: f32,
     /// The `k` best scores so far, the worst of them on top.
     best: BinaryHeap<Reverse<i32>>,
     found: Vec<(f32, u32)>,

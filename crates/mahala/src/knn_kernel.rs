@@ -24,13 +24,11 @@ pub(crate) const PIECE: usize = 256;
 const TOGETHER: usize = 8;
 
 /// Numbers in which scores are computed.
-pub(crate) trait Number: Copy + Default + PartialEq + Send + Sync {
+pub(crate) trait Number: Copy + Default + Into<f64> + Send + Sync {
     /// Features that lie together, of a row or of a query.
     const FEATURES: usize;
 
     fn of(x: f64) -> Self;
-
-    fn to_f64(self) -> f64;
 
     /// Adds the products of a tile's and a panel's features to the scores, times each query's factor (which is 1 for `f32`).
     fn add_products<const FUSED: bool>(
@@ -197,11 +195,6 @@ impl Number for f32 {
     }
 
     #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
-    #[inline(always)]
     fn add_products<const FUSED: bool>(
         scores: &mut Scores,
         tile: &[Self],
@@ -226,11 +219,6 @@ impl Number for i16 {
     #[inline(always)]
     fn of(x: f64) -> Self {
         x.round_ties_even() as Self
-    }
-
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
     }
 
     #[inline(always)]
@@ -326,12 +314,12 @@ mod tests {
         let mut numbers =
             |n: usize| -> Vec<N> { (0..n).map(|_| N::of(size * (2.0 * random.uniform() - 1.0))).collect() };
         let (tiles, panels) = (numbers(9 * d * QUERIES), numbers(3 * d * ROWS));
-        let starts: Vec<f32> = numbers(3 * ROWS).into_iter().map(|x| x.to_f64() as f32).collect();
+        let starts: Vec<f32> = numbers(3 * ROWS).into_iter().map(|x| x.into() as f32).collect();
         let factors = [[if N::FEATURES == 1 { 1.0 } else { 0.75 }; QUERIES]; 9];
         let largest = size * size * d as f64 + size;
         let value = |values: &[N], width: usize, group: usize, place: usize, j: usize| {
             let (whole, part) = (j / N::FEATURES, j % N::FEATURES);
-            values[group * d * width + (whole * width + place) * N::FEATURES + part].to_f64()
+            values[group * d * width + (whole * width + place) * N::FEATURES + part].into()
         };
         let mut checked = 0;
         let mut check = |found: &Found<'_>, _: &mut [f32; QUERIES]| {

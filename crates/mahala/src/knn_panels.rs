@@ -213,7 +213,7 @@ pub(crate) fn starts<N: Number>(panels: &[N], d: usize, n: usize) -> Vec<f32> {
         let mut squares = [0.0f64; ROWS];
         for values in panel.chunks_exact(N::FEATURES * ROWS) {
             for (sum, y) in squares.iter_mut().zip(values.chunks_exact(N::FEATURES)) {
-                *sum += y.iter().map(|y| y.to_f64() * y.to_f64()).sum::<f64>();
+                *sum += y.iter().map(|&y| y.into() * y.into()).sum::<f64>();
             }
         }
         starts.extend(squares.map(|square| (-0.5 * square) as f32));
