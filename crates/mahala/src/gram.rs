@@ -1,23 +1,17 @@
 //! Sums of outer products by blocks: the one kernel under moments and pairs.
 //!
 //! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
-//! symmetric product runs near the machine's peak: feature by feature for the general one, row by row for
-//! that of narrow rows. There, in cache, they are centred.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! symmetric product runs near the machine's peak: row by row if they are narrow ([`narrow`]), otherwise in strips of
+//! four features ([`strips`]). There, in cache, they are centred.
 
-use crate::linalg::{parallelism, sum_of_eights, times_power_of_two};
-use crate::narrow;
-use crate::simd::{Work, run};
+use crate::linalg::{parallelism, times_power_of_two};
 use crate::units::Units;
+use crate::{narrow, strips};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, MatMut, MatRef, Par};
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
 pub(crate) const BLOCK: usize = 512;
-
-/// The distance between the columns of a block: room for one row more than [`BLOCK`], and not a power
-/// of two, so that columns do not share their place in the cache.
-const STRIDE: usize = BLOCK + 8;
 
 /// `target += blockᵀ·block`, lower triangle only.
 pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
@@ -36,7 +30,7 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par
 
 /// A block of rows, in 64-bit numbers.
 pub(crate) struct Block {
-    /// Feature after feature, [`STRIDE`] apart; or row after row, if they are narrow.
+    /// Row after row if they are narrow, otherwise strip after strip; 0 beyond the last feature.
     cells: Vec<f64>,
     columns: usize,
     used: usize,
@@ -46,7 +40,7 @@ impl Block {
     /// Room for as many rows, at most [`BLOCK`], and one more.
     pub(crate) fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
-        let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { STRIDE * columns };
+        let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { strips::size(columns) };
         Self { cells: vec![0.0; cells], columns, used: 0 }
     }
 
@@ -55,8 +49,7 @@ impl Block {
         if narrow::is(self.columns) {
             return narrow::add_gram(target, &self.cells[..self.used * narrow::width(self.columns)]);
         }
-        let block = MatRef::from_column_major_slice_with_stride(&self.cells, self.used, self.columns, STRIDE);
-        add_gram(target, block, par);
+        strips::add_gram(target, &self.cells, self.used, par);
     }
 
     /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
@@ -76,11 +69,8 @@ impl Block {
         }
         let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
         let weights = weights.zip(roots.as_deref());
-        if narrow::is(self.columns) {
-            return narrow::centre(&mut self.cells, self.columns, self.used, weights);
-        }
-        let used = self.used;
-        self.cells.chunks_exact_mut(STRIDE).map(|feature| centre(&mut feature[..used], weights)).collect()
+        let centre = if narrow::is(self.columns) { narrow::centre } else { strips::centre };
+        centre(&mut self.cells, self.columns, self.used, weights)
     }
 
     /// Sets the block to `√weight · (a − b)` for the given pairs of rows, in the given units.
@@ -110,15 +100,11 @@ impl Block {
 
     /// Adds one more row behind the others.
     pub(crate) fn push(&mut self, row: impl Iterator<Item = f64>) {
-        let at = self.used;
+        for (j, x) in row.enumerate() {
+            let (first, step) = self.place_of_feature(j);
+            self.cells[first + self.used * step] = x;
+        }
         self.used += 1;
-        let (first, step) = self.place(at);
-        row.zip(self.cells[first..].iter_mut().step_by(step)).for_each(|(x, cell)| *cell = x);
-    }
-
-    /// Where a row begins, and how far its cells are apart.
-    fn place(&self, row: usize) -> (usize, usize) {
-        if narrow::is(self.columns) { (row * narrow::width(self.columns), 1) } else { (row, STRIDE) }
     }
 
     fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
@@ -141,24 +127,28 @@ impl Block {
 
     /// Where a feature begins, and how far its cells are apart.
     fn place_of_feature(&self, j: usize) -> (usize, usize) {
-        if narrow::is(self.columns) { (j, narrow::width(self.columns)) } else { (j * STRIDE, 1) }
+        if narrow::is(self.columns) {
+            return (j, narrow::width(self.columns));
+        }
+        (j / strips::LANES * strips::STRIDE + j % strips::LANES, strips::LANES)
     }
 
-    /// Has `fill(row, cells)` write rows: in place if they are narrow, otherwise eight of them beside the block,
-    /// from where they go feature by feature, whole lines of the cache at a time.
+    /// Has `fill(row, cells)` write rows: in place if they are narrow, otherwise some of them beside the block, from
+    /// where they go to their strips, whole lines of the cache at a time.
     fn write(&mut self, fill: impl Fn(usize, &mut [f64])) {
         if narrow::is(self.columns) {
             let rows = self.cells.chunks_exact_mut(narrow::width(self.columns)).take(self.used);
             rows.enumerate().for_each(|(i, row)| fill(i, &mut row[..self.columns]));
             return;
         }
-        let width = self.columns.next_multiple_of(TILE);
-        let mut rows = vec![0.0; TILE * width];
-        for top in (0..self.used).step_by(TILE) {
-            for (i, row) in (top..self.used).zip(rows.chunks_exact_mut(width)) {
-                fill(i, &mut row[..self.columns]);
+        let width = self.columns.next_multiple_of(strips::LANES);
+        let mut rows = vec![0.0; TOGETHER * width];
+        for top in (0..self.used).step_by(TOGETHER) {
+            let count = TOGETHER.min(self.used - top);
+            for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
+                fill(top + i, &mut row[..self.columns]);
             }
-            run(Turn { rows: &rows, width, cells: &mut self.cells[top..], columns: self.columns });
+            strips::put(&mut self.cells, top, &rows[..count * width], width);
         }
     }
 
@@ -171,46 +161,5 @@ impl Block {
     }
 }
 
-/// Rows that change sides together, and features that do.
-const TILE: usize = 8;
-
-/// Writes [`TILE`] rows as so many cells of each feature; those beyond the last row are not looked at.
-struct Turn<'a> {
-    rows: &'a [f64],
-    width: usize,
-    cells: &'a mut [f64],
-    columns: usize,
-}
-
-impl Work for Turn<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) {
-        let Self { rows, width, cells, columns } = self;
-        for first in (0..columns).step_by(TILE) {
-            let tile: [&[f64; TILE]; TILE] = std::array::from_fn(|i| {
-                rows[i * width + first..].first_chunk().expect("a row is a whole number of tiles long")
-            });
-            for j in 0..TILE.min(columns - first) {
-                let at = (first + j) * STRIDE;
-                cells[at..at + TILE].copy_from_slice(&tile.map(|row| row[j]));
-            }
-        }
-    }
-}
-
-/// Centres one feature, and multiplies by the roots of the weights; returns the mean.
-fn centre(feature: &mut [f64], weights: Option<(&[f64], &[f64])>) -> f64 {
-    let pivot = feature[0];
-    let Some((weights, roots)) = weights else {
-        let offset = sum_of_eights(feature, feature, |x, _| x - pivot) / feature.len() as f64;
-        let mean = pivot + offset;
-        feature.iter_mut().for_each(|x| *x -= mean);
-        return mean;
-    };
-    let offset = sum_of_eights(feature, weights, |x, w| w * (x - pivot)) / weights.iter().sum::<f64>();
-    let mean = pivot + offset;
-    feature.iter_mut().zip(roots).for_each(|(x, root)| *x = root * (*x - mean));
-    mean
-}
+/// Rows that go to their strips together.
+const TOGETHER: usize = 8;

@@ -117,6 +117,7 @@ mod span;
 mod sparse;
 mod spd;
 mod standardize;
+mod strips;
 mod subspace;
 mod summed;
 mod tensor;
