@@ -119,18 +119,42 @@ impl Work for Means<'_> {
         // Around the first row: exact for constant columns; shares of each: no overflow.
         let shift: Vec<f64> = first.iter().map(|x| x * share).collect();
         let mut mean = vec![0.0; first.len()];
-        for i in 0..rows.len() {
-            let row = rows.row(i);
-            mean.iter_mut()
-                .zip(row.iter().zip(&shift))
-                .for_each(|(mean, (x, shift))| *mean += x * share - shift);
-            if let Some(peaks) = &mut peaks {
-                let larger = |peak: f64, x: f64| if x > peak { x } else { peak };
-                peaks.iter_mut().zip(row).for_each(|(peak, x)| *peak = larger(*peak, x.abs()));
-            }
+        // Memory is read faster from four places at a time.
+        let quarter = rows.len() / 4;
+        for i in 0..quarter {
+            let rows = [0, 1, 2, 3].map(|part| rows.row(i + part * quarter));
+            add_shares(rows, share, &shift, &mut mean);
+            peaks.iter_mut().for_each(|peaks| raise(peaks, rows));
+        }
+        for i in 4 * quarter..rows.len() {
+            add_shares([rows.row(i)], share, &shift, &mut mean);
+            peaks.iter_mut().for_each(|peaks| raise(peaks, [rows.row(i)]));
         }
         mean.iter_mut().zip(first).for_each(|(mean, first)| *mean += first);
         mean
+    }
+}
+
+/// `mean += Σ (x·share − shift)`
+#[inline(always)]
+fn add_shares<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean: &mut [f64]) {
+    let (rows, shift) = (rows.map(|row| &row[..mean.len()]), &shift[..mean.len()]);
+    for j in 0..mean.len() {
+        let mut sum = 0.0;
+        for row in rows {
+            sum += row[j] * share - shift[j];
+        }
+        mean[j] += sum;
+    }
+}
+
+/// Raises peaks to the absolute values of some rows.
+#[inline(always)]
+fn raise<const N: usize>(peaks: &mut [f64], rows: [&[f64]; N]) {
+    for row in rows {
+        for (peak, x) in peaks.iter_mut().zip(row) {
+            *peak = if x.abs() > *peak { x.abs() } else { *peak };
+        }
     }
 }
 
