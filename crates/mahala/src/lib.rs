@@ -71,6 +71,7 @@ mod blend;
 mod calibrate;
 mod centred;
 mod class_means;
+mod columns;
 mod dataset;
 mod describe;
 mod distance;

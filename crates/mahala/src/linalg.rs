@@ -13,7 +13,6 @@ use faer::linalg::cholesky::llt::factor::{
 };
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatMut, MatRef, Par, Spec};
-use pulp::{Arch, Simd, WithSimd};
 
 /// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
 pub(crate) struct Eigen {
@@ -154,54 +153,6 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let par = if b.ncols() == 1 { Par::Seq } else { parallelism(a.nrows()) };
     faer::linalg::matmul::matmul(product.as_mut(), Accum::Replace, a, b, 1.0, par);
     product
-}
-
-/// `M·diag(weight)·Mᵀ·x`, reading each column of `M` once, from row `from(k)` on: above it, it is 0.
-pub(crate) fn outer_times(
-    m: MatRef<'_, f64>,
-    from: impl Fn(usize) -> usize,
-    weight: impl Fn(usize) -> f64,
-    x: &[f64],
-) -> Vec<f64> {
-    Arch::new().dispatch(OuterTimes { m, from, weight, x })
-}
-
-struct OuterTimes<'a, F, W> {
-    m: MatRef<'a, f64>,
-    from: F,
-    weight: W,
-    x: &'a [f64],
-}
-
-impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> WithSimd for OuterTimes<'_, F, W> {
-    type Output = Vec<f64>;
-
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "inlined, it takes on the instructions of its caller")]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        let mut y = vec![0.0; self.m.nrows()];
-        for k in 0..self.m.ncols() {
-            let from = (self.from)(k);
-            let column = &column(self.m, k)[from..];
-            let ((m, m_rest), (x, x_rest)) = (S::as_simd_f64s(column), S::as_simd_f64s(&self.x[from..]));
-            // Four partial sums, which need not wait for each other.
-            let mut partial = [simd.splat_f64s(0.0); 4];
-            for (m, x) in m.chunks(4).zip(x.chunks(4)) {
-                for (sum, (m, x)) in partial.iter_mut().zip(m.iter().zip(x)) {
-                    *sum = simd.mul_add_e_f64s(*m, *x, *sum);
-                }
-            }
-            let sums =
-                simd.add_f64s(simd.add_f64s(partial[0], partial[1]), simd.add_f64s(partial[2], partial[3]));
-            let rest: f64 = m_rest.iter().zip(x_rest).map(|(m, x)| m * x).sum();
-            let along = (self.weight)(k) * (simd.reduce_sum_f64s(sums) + rest);
-            let (y, y_rest) = S::as_mut_simd_f64s(&mut y[from..]);
-            let factor = simd.splat_f64s(along);
-            y.iter_mut().zip(m).for_each(|(y, m)| *y = simd.mul_add_e_f64s(*m, factor, *y));
-            y_rest.iter_mut().zip(m_rest).for_each(|(y, m)| *y += along * m);
-        }
-        y
-    }
 }
 
 /// `|x|ᵀy`

@@ -3,10 +3,11 @@
 //! Up to [`CACHED`] rows faer's reduction is as fast: it updates the matrix with every reflection, reading and
 //! writing all of it. A larger one is better read once per reflection and written once per panel of reflections:
 //! with `V` the reflections of a panel and `W` their images, what is left is `A − VWᵀ − WVᵀ`, of which only the
-//! column that is next has to be made at once.
+//! column that is next has to be made at once. Pairs `v₀ w₀ v₁ w₁ …` make that one product, `A − [VW][WV]ᵀ`.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{both, column, column_mut};
+use crate::columns::{subtract_product, transposed_product};
+use crate::linalg::{both, column, column_mut, sum_of_eights};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::tridiag::{TridiagParams, tridiag_in_place, tridiag_in_place_scratch};
 use faer::linalg::householder::{
@@ -14,12 +15,10 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_with_conj, make_householder_in_place,
     upgrade_householder_factor,
 };
-use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
-use faer::{Accum, ColMut, ColRef, Conj, Mat, MatMut, MatRef, Par, Spec};
+use faer::{Accum, ColMut, Conj, Mat, MatMut, MatRef, Par, Spec};
 use pulp::{Arch, Simd, WithSimd};
-use std::ops::Range;
 
 /// Up to this order a matrix stays in a cache near enough.
 const CACHED: usize = 800;
@@ -41,10 +40,12 @@ pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflecti
     let block = if n > CACHED { PANEL } else { recommended_block_size::<f64>(n, n) };
     let mut factors = Mat::zeros(block, n - 1);
     let mut first = 0;
+    let mut room = [(); 2].map(|()| Mat::zeros(n, if n > CACHED { 2 * block } else { 0 }));
     while n - first > CACHED {
         let rest = a.as_mut().submatrix_mut(first, first, n - first, n - first);
-        panel(rest, factors.as_mut().subcols_mut(first, PANEL), par);
-        first += PANEL;
+        let [vw, wv] = room.each_mut().map(|room| room.as_mut().subrows_mut(first, n - first));
+        panel(rest, factors.as_mut().subcols_mut(first, block), Pairs { vw, wv }, par);
+        first += block;
     }
     let params = Spec::<TridiagParams, f64>::default();
     let mut buffer = MemBuffer::new(tridiag_in_place_scratch::<f64>(n - first, par, params));
@@ -77,74 +78,74 @@ impl Reflections {
     }
 }
 
+/// Reflections and their images, `v₀ w₀ v₁ w₁ …`, and the same with the two of each pair changed over.
+struct Pairs<'a> {
+    vw: MatMut<'a, f64>,
+    wv: MatMut<'a, f64>,
+}
+
 /// The first columns of `a`, as many as there are factors; then brings the rest of it up to date.
-fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, par: Par) {
+fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, par: Par) {
     let (n, size) = (a.nrows(), factors.ncols());
-    let (mut v, mut w) = (Mat::<f64>::zeros(n, size), Mat::<f64>::zeros(n, size));
+    let Pairs { mut vw, mut wv } = room;
     let mut images = vec![0.0; 2 * n];
-    let (mut along_v, mut along_w) = (vec![0.0; size], vec![0.0; size]);
+    let mut along = vec![0.0; 2 * size];
     // Narrow products are shared between two threads where they are long.
     let long = if n < SHARED { Par::Seq } else { par };
     for k in 0..size {
         // Column k as the reflections before it leave it.
         let (left, right) = a.as_mut().split_at_col_mut(k + 1);
         let now = &mut column_mut(left, k)[k..];
-        let (of_v, of_w) = (v.as_ref().get(k.., ..k), w.as_ref().get(k.., ..k));
-        subtract(now, [(of_v, of_w.row(0).transpose()), (of_w, of_v.row(0).transpose())], long);
+        let along = &mut along[..2 * k];
+        along.iter_mut().zip(wv.as_ref().row(k).iter()).for_each(|(to, x)| *to = *x);
+        subtract(now, vw.as_ref().get(k.., ..2 * k), along, long);
         let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
         let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
         factors[(k, k)] = tau;
-        v[(k + 1, k)] = 1.0;
-        column_mut(v.as_mut(), k)[k + 2..].copy_from_slice(tail);
+        for (pairs, j) in [(&mut vw, 2 * k), (&mut wv, 2 * k + 1)] {
+            let v = &mut column_mut(pairs.as_mut(), j)[k + 1..];
+            v[0] = 1.0;
+            v[1..].copy_from_slice(tail);
+        }
         // w = p − ½(pᵀv/τ)·v with p = (A − VWᵀ − WVᵀ)·v/τ
-        let now = &column(v.as_ref(), k)[k + 1..];
-        let image = times_symmetric(right.as_ref().subrows(k + 1, n - k - 1), now, &mut images, par);
-        let (of_v, of_w) = (v.as_ref().get(k + 1.., ..k), w.as_ref().get(k + 1.., ..k));
-        let (along_v, along_w) = both(
-            long,
-            || transposed_times(of_v, now, &mut along_v[..k]),
-            || transposed_times(of_w, now, &mut along_w[..k]),
-        );
-        subtract(image, [(of_v, along_w), (of_w, along_v)], long);
-        let half = 0.5 * image.iter().zip(now).map(|(x, y)| x * y).sum::<f64>() / tau / tau;
-        let to = &mut column_mut(w.as_mut(), k)[k + 1..];
-        to.iter_mut().zip(image).zip(now).for_each(|((w, p), v)| *w = *p / tau - half * v);
+        let v = &column(wv.as_ref(), 2 * k + 1)[k + 1..];
+        let image = times_symmetric(right.as_ref().subrows(k + 1, n - k - 1), v, &mut images, par);
+        transposed_times(wv.as_ref().get(k + 1.., ..2 * k), v, along, long);
+        subtract(image, vw.as_ref().get(k + 1.., ..2 * k), along, long);
+        let half = 0.5 * sum_of_eights(image, v, |x, y| x * y) / tau / tau;
+        image.iter_mut().zip(v).for_each(|(p, v)| *p = *p / tau - half * v);
+        for (pairs, j) in [(&mut vw, 2 * k + 1), (&mut wv, 2 * k)] {
+            column_mut(pairs.as_mut(), j)[k + 1..].copy_from_slice(image);
+        }
     }
     upgrade_householder_factor(factors.as_mut(), a.as_ref().submatrix(1, 0, n - 1, size), size, 1, par);
-    let (v, w) = (v.as_ref().subrows(size, n - size), w.as_ref().subrows(size, n - size));
-    for (x, y) in [(v, w), (w, v)] {
-        triangular_matmul(
-            a.as_mut().submatrix_mut(size, size, n - size, n - size),
-            BlockStructure::TriangularLower,
-            Accum::Add,
-            x,
-            BlockStructure::Rectangular,
-            y.transpose(),
-            BlockStructure::Rectangular,
-            -1.0,
-            par,
-        );
-    }
+    triangular_matmul(
+        a.submatrix_mut(size, size, n - size, n - size),
+        BlockStructure::TriangularLower,
+        Accum::Add,
+        vw.as_ref().subrows(size, n - size),
+        BlockStructure::Rectangular,
+        wv.as_ref().subrows(size, n - size).transpose(),
+        BlockStructure::Rectangular,
+        -1.0,
+        par,
+    );
 }
 
-/// `y −= M·x` for each of the two, the halves of y at the same time.
-fn subtract(y: &mut [f64], products: [(MatRef<'_, f64>, ColRef<'_, f64>); 2], par: Par) {
+/// `y −= M·x`, the halves of y at the same time.
+fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64], par: Par) {
     let half = y.len() / 2;
-    let part = |y: &mut [f64], rows: Range<usize>| {
-        for (m, x) in products {
-            let m = m.subrows(rows.start, rows.len());
-            matmul(ColMut::from_slice_mut(y), Accum::Add, m, x, -1.0, Par::Seq);
-        }
-    };
-    let (n, (top, bottom)) = (y.len(), y.split_at_mut(half));
-    both(par, || part(top, 0..half), || part(bottom, half..n));
+    let (top, bottom) = y.split_at_mut(half);
+    let (of_top, of_bottom) = m.split_at_row(half);
+    both(par, || subtract_product(top, of_top, x), || subtract_product(bottom, of_bottom, x));
 }
 
-/// `Mᵀ·x`
-fn transposed_times<'r>(m: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64]) -> ColRef<'r, f64> {
-    let product = ColMut::from_slice_mut(&mut *room);
-    matmul(product, Accum::Replace, m.transpose(), ColRef::from_slice(x), 1.0, Par::Seq);
-    ColRef::from_slice(room)
+/// `y = Mᵀ·x`, the halves of y at the same time.
+fn transposed_times(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64], par: Par) {
+    let half = y.len() / 2;
+    let (left, right) = y.split_at_mut(half);
+    let (of_left, of_right) = m.split_at_col(half);
+    both(par, || transposed_product(of_left, x, left), || transposed_product(of_right, x, right));
 }
 
 /// `Ax` for the lower triangle of a symmetric matrix, every entry read once; in the first part of `room`.

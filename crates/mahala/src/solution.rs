@@ -1,11 +1,12 @@
 //! `S` and `D` solved for every t at once: what the search over t re-weights.
 
+use crate::columns::outer_times;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
 use crate::linalg::{
-    column, column_mut, eigen, exponent_of, outer_times, product, times_power_of_two, weighted_transpose,
+    column, column_mut, eigen, exponent_of, product, times_power_of_two, weighted_transpose,
 };
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
