@@ -12,14 +12,14 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Eigen, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower,
+    Eigen, by_halves, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower,
     mirror_lower, parallelism, scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
 use crate::spd::Spd;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, Mat, MatRef};
+use faer::{Accum, Mat, MatRef, Par};
 
 /// A geodesic `t ↦ W Λᵗ Wᵀ`, factorised once.
 ///
@@ -205,7 +205,7 @@ impl Geodesic {
         let u = eigen_of(m, "LᵀDL", spare)?;
         let floors = floors(&u, &sizes);
         let Eigen { values, vectors: mut w } = u;
-        solve_upper_triangular_in_place(l.transpose(), w.as_mut(), parallelism(n));
+        by_halves(w.as_mut(), |w| solve_upper_triangular_in_place(l.transpose(), w, Par::Seq));
         Ok(Self::assemble(w, &values, &floors).rescaled(-el, ed + 2 * el))
     }
 

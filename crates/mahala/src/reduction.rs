@@ -7,7 +7,7 @@
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::columns::{subtract_product, transposed_product};
-use crate::linalg::{both, column, column_mut, sum_of_eights};
+use crate::linalg::{both, by_halves, column, column_mut, sum_of_eights};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::tridiag::{TridiagParams, tridiag_in_place, tridiag_in_place_scratch};
 use faer::linalg::householder::{
@@ -31,7 +31,6 @@ const SHARED: usize = 1500;
 pub(crate) struct Reflections {
     pub(crate) basis: Mat<f64>,
     factors: Mat<f64>,
-    par: Par,
 }
 
 /// Reduces the lower triangle of `a`: the diagonal, what is below it, and the reflections.
@@ -58,23 +57,27 @@ pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflecti
     );
     let d = (0..n).map(|i| a[(i, i)]).collect();
     let e = (1..n).map(|i| a[(i, i - 1)]).collect();
-    (d, e, Reflections { basis: a, factors, par })
+    (d, e, Reflections { basis: a, factors })
 }
 
 impl Reflections {
     /// `Q ← HQ`
     pub(crate) fn apply(&self, q: MatMut<'_, f64>) {
         let (n, block) = (self.basis.nrows(), self.factors.nrows());
-        let scratch = apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n - 1, block, n);
-        let mut buffer = MemBuffer::new(scratch);
-        apply_block_householder_sequence_on_the_left_in_place_with_conj(
-            self.basis.as_ref().submatrix(1, 0, n - 1, n - 1),
-            self.factors.as_ref(),
-            Conj::No,
-            q.subrows_mut(1, n - 1),
-            self.par,
-            MemStack::new(&mut buffer),
-        );
+        by_halves(q.subrows_mut(1, n - 1), |q| {
+            let columns = q.ncols();
+            let scratch =
+                apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n - 1, block, columns);
+            let mut buffer = MemBuffer::new(scratch);
+            apply_block_householder_sequence_on_the_left_in_place_with_conj(
+                self.basis.as_ref().submatrix(1, 0, n - 1, n - 1),
+                self.factors.as_ref(),
+                Conj::No,
+                q,
+                Par::Seq,
+                MemStack::new(&mut buffer),
+            );
+        });
     }
 }
 
