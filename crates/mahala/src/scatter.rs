@@ -71,7 +71,7 @@ impl Scatter {
                     (&firsts[row(pair.first)], &seconds[row(pair.second)], pair.weight)
                 };
                 let chosen = pairs.as_slice().iter().filter(|pair| pair.similar == similar);
-                sum_of_differences(&chosen.map(ends).collect::<Vec<_>>(), units)
+                sum_of_differences(chosen.map(ends), units)
             };
             rayon::join(|| sum(true), || sum(false))
         };
@@ -225,13 +225,22 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
-fn sum_of_differences(pairs: &[(&[f64], &[f64], f64)], units: &Units) -> (Mat<f64>, PairCount) {
+fn sum_of_differences<'a>(
+    mut pairs: impl Iterator<Item = (&'a [f64], &'a [f64], f64)>,
+    units: &Units,
+) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
-    let mut sum = Mat::zeros(n, n);
-    let mut block = Block::new(n, pairs.len());
-    for chunk in pairs.chunks(BLOCK) {
-        block.gather_differences(chunk, units);
+    let (mut sum, mut count) = (Mat::zeros(n, n), PairCount { pairs: 0, weight: 0.0 });
+    let (mut block, mut chunk) = (Block::new(n, BLOCK), Vec::with_capacity(BLOCK));
+    loop {
+        chunk.clear();
+        chunk.extend(pairs.by_ref().take(BLOCK));
+        if chunk.is_empty() {
+            return (sum, count);
+        }
+        block.gather_differences(&chunk, units);
         block.add_gram_to(sum.as_mut(), parallelism(n));
+        count.pairs += chunk.len() as u64;
+        count.weight += chunk.iter().map(|pair| pair.2).sum::<f64>();
     }
-    (sum, PairCount { pairs: pairs.len() as u64, weight: pairs.iter().map(|pair| pair.2).sum() })
 }
