@@ -3,8 +3,10 @@
 //! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
 //! symmetric product runs near the machine's peak: row by row if they are narrow ([`narrow`]), otherwise in strips of
 //! four features ([`strips`]). There, in cache, they are centred.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::{parallelism, times_power_of_two};
+use crate::simd::{Work, run};
 use crate::units::Units;
 use crate::{narrow, strips};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
@@ -136,20 +138,7 @@ impl Block {
     /// Has `fill(row, cells)` write rows: in place if they are narrow, otherwise some of them beside the block, from
     /// where they go to their strips, whole lines of the cache at a time.
     fn write(&mut self, fill: impl Fn(usize, &mut [f64])) {
-        if narrow::is(self.columns) {
-            let rows = self.cells.chunks_exact_mut(narrow::width(self.columns)).take(self.used);
-            rows.enumerate().for_each(|(i, row)| fill(i, &mut row[..self.columns]));
-            return;
-        }
-        let width = self.columns.next_multiple_of(strips::LANES);
-        let mut rows = vec![0.0; TOGETHER * width];
-        for top in (0..self.used).step_by(TOGETHER) {
-            let count = TOGETHER.min(self.used - top);
-            for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
-                fill(top + i, &mut row[..self.columns]);
-            }
-            strips::put(&mut self.cells, top, &rows[..count * width], width);
-        }
+        run(Write { block: self, fill });
     }
 
     fn measure_in(&mut self, units: &Units) {
@@ -163,3 +152,34 @@ impl Block {
 
 /// Rows that go to their strips together.
 const TOGETHER: usize = 8;
+
+/// See [`Block::write`].
+struct Write<'a, F> {
+    block: &'a mut Block,
+    fill: F,
+}
+
+impl<F: Fn(usize, &mut [f64])> Work for Write<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call<const FUSED: bool>(self) {
+        let Self { block: Block { cells, columns, used }, fill } = self;
+        let (columns, used) = (*columns, *used);
+        if narrow::is(columns) {
+            for (i, row) in cells.chunks_exact_mut(narrow::width(columns)).take(used).enumerate() {
+                fill(i, &mut row[..columns]);
+            }
+            return;
+        }
+        let width = columns.next_multiple_of(strips::LANES);
+        let mut rows = vec![0.0; TOGETHER * width];
+        for top in (0..used).step_by(TOGETHER) {
+            let count = TOGETHER.min(used - top);
+            for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
+                fill(top + i, &mut row[..columns]);
+            }
+            strips::put(cells, top, &rows[..count * width], width);
+        }
+    }
+}
