@@ -105,8 +105,8 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> OuterTimes<'_, F, W> {
         let from = (self.from)(k);
         let columns: [&[f64]; N] = std::array::from_fn(|c| &column(self.m, k + c)[from..]);
         let mut along = dots::<N, FUSED>(columns, &self.x[from..]);
-        for c in 0..N {
-            along[c] *= (self.weight)(k + c);
+        for (k, along) in (k..).zip(&mut along) {
+            *along *= (self.weight)(k);
         }
         add::<N, FUSED>(&mut y[from..], columns, along);
     }

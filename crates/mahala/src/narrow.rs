@@ -11,8 +11,8 @@ use faer::MatMut;
 
 /// Features in one vector register.
 const LANES: usize = 4;
-/// Above this, the general product is faster, and shared between threads.
-const WIDEST: usize = 127;
+/// Above this, strips are faster.
+const WIDEST: usize = 63;
 
 /// Whether rows of this many features are narrow.
 pub(crate) fn is(columns: usize) -> bool {

@@ -121,8 +121,8 @@ fn products<const FUSED: bool, const SKIP: usize>(x: [&Strip; 2], y: [&Strip; 2]
 fn add_tile(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: [[f64; TALL]; BROAD]) {
     if j + BROAD > i + 1 || i + TALL > target.nrows() {
         // A copy, or the sums would leave the registers everywhere.
-        let sums = sums;
-        return add_part(target, first, [i, j], &sums);
+        let copy = sums;
+        return add_part(target, first, [i, j], &copy);
     }
     for (j, sums) in (j - first..).zip(&sums) {
         let to: &mut [f64; TALL] =
@@ -137,12 +137,10 @@ fn add_tile(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums:
 #[inline(never)]
 fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: &[[f64; TALL]; BROAD]) {
     for (j, sums) in (j..first + target.ncols()).zip(sums) {
-        for (_, (to, sum)) in (i..)
-            .zip(column_mut(target.as_mut(), j - first)[i..].iter_mut().zip(sums))
-            .filter(|(i, _)| *i >= j)
-        {
-            *to += sum;
-        }
+        // From the diagonal on.
+        let above = j.saturating_sub(i);
+        let to = &mut column_mut(target.as_mut(), j - first)[i + above..];
+        to.iter_mut().zip(&sums[above.min(TALL)..]).for_each(|(to, sum)| *to += sum);
     }
 }
 
