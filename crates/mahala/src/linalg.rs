@@ -89,7 +89,8 @@ fn eigen_of_many(matrix: Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
 
 fn eigen_of_few(matrix: &Mat<f64>, spare: &mut Spare) -> Option<Eigen> {
     let n = matrix.nrows();
-    let (values, columns) = small::eigen(matrix.as_ref())?;
+    let mut columns = small::identity();
+    let values = small::eigen(matrix.as_ref(), &mut columns)?;
     let order = ascending(&values);
     let mut vectors = spare.take(n);
     for (k, &j) in order.iter().enumerate() {

@@ -27,9 +27,9 @@ pub(crate) fn identity() -> Columns {
     columns
 }
 
-/// Eigenvalues, in no particular order, and eigenvectors of a matrix of which the lower triangle is read;
-/// `None` if the iteration does not end.
-pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Columns)> {
+/// Eigenvalues, in no particular order, of a matrix of which the lower triangle is read, and its eigenvectors in the
+/// place of the identity; `None` if the iteration does not end.
+pub(crate) fn eigen(matrix: MatRef<'_, f64>, q: &mut Columns) -> Option<Vec<f64>> {
     let n = matrix.nrows();
     let mut a = [[0.0; HEIGHT]; LARGEST];
     // Graded from large to small, small eigenvalues keep their digits.
@@ -40,13 +40,13 @@ pub(crate) fn eigen(matrix: MatRef<'_, f64>) -> Option<(Vec<f64>, Columns)> {
             (a[j][i], a[i][j]) = (x, x);
         }
     }
-    let (mut d, mut e, mut q) = (vec![0.0; n], [0.0; LARGEST], identity());
+    let (mut d, mut e) = (vec![0.0; n], [0.0; LARGEST]);
     run(Symmetric { a: &mut a[..n], d: &mut d, e: &mut e[..n - 1], q: &mut q[..n] })?;
     for column in &mut q[..n] {
         let turned = *column;
         order.iter().zip(turned).for_each(|(&i, x)| column[i] = x);
     }
-    Some((d, q))
+    Some(d)
 }
 
 /// Turns `d` into eigenvalues, in no particular order, and the columns of `q` with it; `None` if the
