@@ -78,6 +78,7 @@ mod distance;
 mod error;
 mod features;
 mod folds;
+mod fused;
 mod geodesic;
 mod gmml;
 mod graded;

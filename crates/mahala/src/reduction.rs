@@ -1,27 +1,23 @@
 //! From a symmetric matrix to a tridiagonal one, `A = HTHᵀ`, and back from eigenvectors of `T` to those of `A`.
 //!
-//! Up to [`CACHED`] rows faer's reduction is as fast: it updates the matrix with every reflection, reading and
-//! writing all of it. A larger one is better read once per reflection and written once per panel of reflections:
-//! with `V` the reflections of a panel and `W` their images, what is left is `A − VWᵀ − WVᵀ`, of which only the
-//! column that is next has to be made at once. Pairs `v₀ w₀ v₁ w₁ …` make that one product, `A − [VW][WV]ᵀ`.
+//! Up to [`CACHED`] rows reflections are made one at a time, and the matrix is updated with each ([`fused`]). A larger one
+//! is better written once per panel of reflections: with `V` the reflections of a panel and `W` their images, what is
+//! left is `A − VWᵀ − WVᵀ`, of which only the column that is next has to be made at once. Pairs `v₀ w₀ v₁ w₁ …` make
+//! that one product, `A − [VW][WV]ᵀ`.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::columns::{subtract_product, transposed_product};
-use crate::linalg::{both, by_halves, column, column_mut, sum_of_eights};
-use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::evd::tridiag::{TridiagParams, tridiag_in_place, tridiag_in_place_scratch};
-use faer::linalg::householder::{
-    apply_block_householder_sequence_on_the_left_in_place_scratch,
-    apply_block_householder_sequence_on_the_left_in_place_with_conj, make_householder_in_place,
-    upgrade_householder_factor,
-};
+use crate::fused;
+use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights};
+use faer::linalg::householder::{make_householder_in_place, upgrade_householder_factor};
+use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
-use faer::{Accum, ColMut, Conj, Mat, MatMut, MatRef, Par, Spec};
+use faer::{Accum, ColMut, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Up to this order a matrix stays in a cache near enough.
-const CACHED: usize = 800;
+/// Up to this order a matrix stays in a cache near enough to be read and written with every reflection.
+const CACHED: usize = 1200;
 /// Reflections in one panel.
 const PANEL: usize = 48;
 /// From this order on products with a panel are shared between two threads.
@@ -46,39 +42,63 @@ pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflecti
         panel(rest, factors.as_mut().subcols_mut(first, block), Pairs { vw, wv }, par);
         first += block;
     }
-    let params = Spec::<TridiagParams, f64>::default();
-    let mut buffer = MemBuffer::new(tridiag_in_place_scratch::<f64>(n - first, par, params));
-    tridiag_in_place(
-        a.as_mut().submatrix_mut(first, first, n - first, n - first),
-        factors.as_mut().subcols_mut(first, n - 1 - first),
-        par,
-        MemStack::new(&mut buffer),
-        params,
-    );
+    let taus = fused::reduce(a.as_mut().submatrix_mut(first, first, n - first, n - first), par);
+    for (k, tau) in taus.iter().enumerate() {
+        factors[(k % block, first + k)] = *tau;
+    }
+    for k in (first..n - 1).step_by(block) {
+        let size = block.min(n - 1 - k);
+        let factor = factors.as_mut().submatrix_mut(0, k, size, size);
+        upgrade_householder_factor(factor, a.as_ref().submatrix(k + 1, k, n - 1 - k, size), size, 1, par);
+    }
     let d = (0..n).map(|i| a[(i, i)]).collect();
     let e = (1..n).map(|i| a[(i, i - 1)]).collect();
     (d, e, Reflections { basis: a, factors })
 }
 
 impl Reflections {
-    /// `Q ← HQ`
-    pub(crate) fn apply(&self, q: MatMut<'_, f64>) {
+    /// `Q ← HQ`, a block of reflections after the other: `Q − YVᵀQ` with `Y = VT⁻¹`, `V` the reflections of a block and
+    /// `T` their factor. With the zeros above `V` written out, all of it is plain products.
+    pub(crate) fn apply(&self, mut q: MatMut<'_, f64>) {
         let (n, block) = (self.basis.nrows(), self.factors.nrows());
-        by_halves(q.subrows_mut(1, n - 1), |q| {
-            let columns = q.ncols();
-            let scratch =
-                apply_block_householder_sequence_on_the_left_in_place_scratch::<f64>(n - 1, block, columns);
-            let mut buffer = MemBuffer::new(scratch);
-            apply_block_householder_sequence_on_the_left_in_place_with_conj(
-                self.basis.as_ref().submatrix(1, 0, n - 1, n - 1),
-                self.factors.as_ref(),
-                Conj::No,
-                q,
-                Par::Seq,
-                MemStack::new(&mut buffer),
-            );
-        });
+        let [mut v, mut y] = [(); 2].map(|()| Mat::zeros(n - 1, block));
+        let mut z = Mat::zeros(block, q.ncols());
+        for first in (0..n - 1).step_by(block).rev() {
+            let (rows, size) = (n - 1 - first, block.min(n - 1 - first));
+            let mut v = v.as_mut().submatrix_mut(0, 0, rows, size);
+            for k in 0..size {
+                let to = column_mut(v.as_mut(), k);
+                to[..k].fill(0.0);
+                to[k] = 1.0;
+                to[k + 1..].copy_from_slice(&column(self.basis.as_ref(), first + k)[first + k + 2..]);
+            }
+            let inverse = inverse_of_upper(self.factors.as_ref().submatrix(0, first, size, size));
+            let mut y = y.as_mut().submatrix_mut(0, 0, rows, size);
+            matmul(y.as_mut(), Accum::Replace, v.as_ref(), inverse.as_ref(), 1.0, Par::Seq);
+            let (v, y) = (v.as_ref(), y.as_ref());
+            let part = |mut q: MatMut<'_, f64>, mut z: MatMut<'_, f64>| {
+                matmul(z.as_mut(), Accum::Replace, v.transpose(), q.as_ref(), 1.0, Par::Seq);
+                matmul(q.as_mut(), Accum::Add, y, z.as_ref(), -1.0, Par::Seq);
+            };
+            let (left, right) = q.as_mut().subrows_mut(first + 1, rows).split_at_col_mut(n / 2);
+            let (of_left, of_right) = z.as_mut().subrows_mut(0, size).split_at_col_mut(n / 2);
+            both(parallelism(n), || part(left, of_left), || part(right, of_right));
+        }
     }
+}
+
+/// The inverse of an upper triangle.
+fn inverse_of_upper(t: MatRef<'_, f64>) -> Mat<f64> {
+    let mut inverse = Mat::<f64>::identity(t.nrows(), t.nrows());
+    for j in 0..t.nrows() {
+        let x = &mut column_mut(inverse.as_mut(), j)[..=j];
+        for k in (0..=j).rev() {
+            let (above, x_k) = x[..=k].split_at_mut(k);
+            x_k[0] /= t[(k, k)];
+            above.iter_mut().zip(column(t, k)).for_each(|(x, t)| *x -= x_k[0] * t);
+        }
+    }
+    inverse
 }
 
 /// Reflections and their images, `v₀ w₀ v₁ w₁ …`, and the same with the two of each pair changed over.

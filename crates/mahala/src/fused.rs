@@ -1,0 +1,231 @@
+//! Reflections one at a time, for a matrix that stays in the cache.
+//!
+//! A reflection leaves `A − vwᵀ − wvᵀ` behind, and the next one asks for the product of that with its own `x`. Both are
+//! done in one pass over the lower triangle: an entry is read, brought up to date, multiplied for its row and for its column,
+//! and written. Tiles of 4 by 4 on the diagonal are kept whole, both triangles, so that no entry is treated alone.
+#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+
+use crate::linalg::{both, column_mut, sum_of_eights};
+use faer::linalg::householder::make_householder_in_place;
+use faer::{ColMut, MatMut, Par};
+use pulp::{Arch, Simd, WithSimd};
+
+/// Rows of a tile on the diagonal.
+const TILE: usize = 4;
+/// From this order on a pass is shared between two threads.
+const SHARED: usize = 500;
+
+/// Reduces the lower triangle of `a` to tridiagonal form, with the reflections below the first diagonal; returns their τ.
+/// What is above the diagonal is lost.
+pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
+    let n = a.nrows();
+    mirror_tiles(a.as_mut());
+    // The last reflection and its image, which are still to be subtracted; the next one, and its product.
+    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| vec![0.0; n]);
+    let mut taus = Vec::with_capacity(n - 1);
+    for k in 0..n - 1 {
+        let now = &mut column_mut(a.as_mut(), k)[k..];
+        let (v_k, w_k) = (v[k], w[k]);
+        now.iter_mut().zip(v[k..].iter().zip(&w[k..])).for_each(|(a, (v, w))| *a -= v * w_k + w * v_k);
+        let (head, tail) = now[1..].split_first_mut().expect("one row is left");
+        let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
+        x[k] = 0.0;
+        x[k + 1] = 1.0;
+        x[k + 2..].copy_from_slice(tail);
+        (v[k], w[k]) = (0.0, 0.0);
+        pass(a.as_mut(), k + 1, [&v, &w, &x], [&mut y, &mut z], par);
+        // w = p − ½(pᵀx/τ)·x with p = Ax/τ
+        let (image, next) = (&y[k + 1..], &x[k + 1..]);
+        let half = 0.5 * sum_of_eights(image, next, |y, x| y * x) / tau / tau;
+        w[k + 1..].iter_mut().zip(image.iter().zip(next)).for_each(|(w, (y, x))| *w = y / tau - half * x);
+        std::mem::swap(&mut v, &mut x);
+        taus.push(tau);
+    }
+    a[(n - 1, n - 1)] -= 2.0 * v[n - 1] * w[n - 1];
+    taus
+}
+
+/// Makes tiles on the diagonal symmetric.
+fn mirror_tiles(mut a: MatMut<'_, f64>) {
+    for j in 0..a.ncols() {
+        for i in j / TILE * TILE..j {
+            a[(i, j)] = a[(j, i)];
+        }
+    }
+}
+
+/// `A ← A − vwᵀ − wvᵀ` and `y = Ax`, for rows and columns from the first on. Vectors are 0 before it; y has any values there.
+fn pass(a: MatMut<'_, f64>, first: usize, [v, w, x]: [&[f64]; 3], [y, z]: [&mut [f64]; 2], par: Par) {
+    let n = a.nrows();
+    let first = first / TILE * TILE;
+    let a = a.subcols_mut(first, n - first);
+    if n - first < SHARED {
+        return Arch::new().dispatch(Pass { a, first, v, w, x, y });
+    }
+    // Two parts of about as many entries.
+    let cut = ((1.0 - 0.5f64.sqrt()) * (n - first) as f64) as usize / TILE * TILE;
+    let (left, right) = a.split_at_col_mut(cut);
+    both(
+        par,
+        || Arch::new().dispatch(Pass { a: left, first, v, w, x, y: &mut *y }),
+        || Arch::new().dispatch(Pass { a: right, first: first + cut, v, w, x, y: &mut *z }),
+    );
+    y[first + cut..].iter_mut().zip(&z[first + cut..]).for_each(|(y, z)| *y += z);
+}
+
+/// The part of a pass in some columns, from number `first` on; it begins a tile.
+struct Pass<'a> {
+    a: MatMut<'a, f64>,
+    first: usize,
+    v: &'a [f64],
+    w: &'a [f64],
+    x: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl WithSimd for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let n = self.x.len();
+        self.y[self.first..].fill(0.0);
+        for top in (self.first..self.first + self.a.ncols()).step_by(TILE) {
+            let below = top + TILE;
+            if below > n {
+                return self.last_tile(top);
+            }
+            self.tile(top);
+            self.two_columns(simd, top, below);
+            self.two_columns(simd, top + 2, below);
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// The tile on the diagonal that begins at `top`.
+    #[inline(always)]
+    fn tile(&mut self, top: usize) {
+        let (v, w, x) = (four(&self.v[top..]), four(&self.w[top..]), four(&self.x[top..]));
+        let mut sums = [0f64; TILE];
+        for c in 0..TILE {
+            let column = &mut column_mut(self.a.as_mut(), top + c - self.first)[top..top + TILE];
+            let mut p = four(column);
+            for l in 0..TILE {
+                p[l] -= v[l] * w[c] + w[l] * v[c];
+                sums[l] += p[l] * x[c];
+            }
+            column.copy_from_slice(&p);
+        }
+        self.y[top..].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+    }
+
+    /// The last tile, of fewer rows than others.
+    fn last_tile(&mut self, top: usize) {
+        for j in top..self.x.len() {
+            let column = &mut column_mut(self.a.as_mut(), j - self.first)[top..];
+            for (i, a) in (top..).zip(column) {
+                *a -= self.v[i] * self.w[j] + self.w[i] * self.v[j];
+                self.y[i] += *a * self.x[j];
+            }
+        }
+    }
+
+    /// Columns `j` and `j + 1`, from row `below` on.
+    #[inline(always)]
+    fn two_columns<S: Simd>(&mut self, simd: S, j: usize, below: usize) {
+        let Self { v, w, x, .. } = *self;
+        let (left, right) = self.a.as_mut().subcols_mut(j - self.first, 2).split_at_col_mut(1);
+        let (a, a_rest) = S::as_mut_simd_f64s(&mut column_mut(left, 0)[below..]);
+        let (b, b_rest) = S::as_mut_simd_f64s(&mut column_mut(right, 0)[below..]);
+        let (head, y) = self.y.split_at_mut(below);
+        let (y, y_rest) = S::as_mut_simd_f64s(y);
+        let (v_j, w_j, x_j) = ([v[j], v[j + 1]], [w[j], w[j + 1]], [x[j], x[j + 1]]);
+        let ((v, v_rest), (w, w_rest)) = (S::as_simd_f64s(&v[below..]), S::as_simd_f64s(&w[below..]));
+        let (x, x_rest) = S::as_simd_f64s(&x[below..]);
+        // Not by closures, which would not take on the instructions of this function.
+        let (less_v, less_w) = (
+            [simd.splat_f64s(-v_j[0]), simd.splat_f64s(-v_j[1])],
+            [simd.splat_f64s(-w_j[0]), simd.splat_f64s(-w_j[1])],
+        );
+        let factors = [simd.splat_f64s(x_j[0]), simd.splat_f64s(x_j[1])];
+        let mut sums = [simd.splat_f64s(0.0), simd.splat_f64s(0.0)];
+        let entries = a.iter_mut().zip(b).zip(v.iter().zip(w)).zip(x.iter().zip(y));
+        for (((a, b), (v, w)), (x, y)) in entries {
+            let p = simd.mul_add_e_f64s(*w, less_v[0], simd.mul_add_e_f64s(*v, less_w[0], *a));
+            let q = simd.mul_add_e_f64s(*w, less_v[1], simd.mul_add_e_f64s(*v, less_w[1], *b));
+            sums = [simd.mul_add_e_f64s(p, *x, sums[0]), simd.mul_add_e_f64s(q, *x, sums[1])];
+            *y = simd.mul_add_e_f64s(q, factors[1], simd.mul_add_e_f64s(p, factors[0], *y));
+            (*a, *b) = (p, q);
+        }
+        let (mut of_a, mut of_b) = (simd.reduce_sum_f64s(sums[0]), simd.reduce_sum_f64s(sums[1]));
+        let rest =
+            a_rest.iter_mut().zip(b_rest).zip(v_rest.iter().zip(w_rest)).zip(x_rest.iter().zip(y_rest));
+        for (((a, b), (v, w)), (x, y)) in rest {
+            *a -= v * w_j[0] + w * v_j[0];
+            *b -= v * w_j[1] + w * v_j[1];
+            *y += *a * x_j[0] + *b * x_j[1];
+            of_a += *a * x;
+            of_b += *b * x;
+        }
+        head[j] += of_a;
+        head[j + 1] += of_b;
+    }
+}
+
+#[inline(always)]
+fn four(x: &[f64]) -> [f64; TILE] {
+    *x.first_chunk().expect("a whole tile")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Random;
+    use crate::reduction::reduce;
+    use faer::{Mat, Par};
+
+    #[test]
+    fn reflections_and_what_they_leave_make_the_matrix_again() {
+        let mut random = Random::new(8, 0);
+        for n in [2, 3, 4, 5, 8, 33, 66, 97, super::SHARED + 3] {
+            let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
+            let mut a = &half + half.transpose();
+            let whole = a.clone();
+            for j in 0..n {
+                (0..j).for_each(|i| a[(i, j)] = f64::NAN);
+            }
+            let (d, e, reflections) = reduce(a, Par::rayon(2));
+            let mut h = Mat::<f64>::identity(n, n);
+            reflections.apply(h.as_mut());
+            let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
+                0 => d[i],
+                1 => e[i.min(j)],
+                _ => 0.0,
+            });
+            let back = &h * &t * h.transpose();
+            assert!((&back - &whole).norm_max() < 2e-13, "{n}: {:e}", (&back - &whole).norm_max());
+            assert!((h.transpose() * &h - Mat::<f64>::identity(n, n)).norm_max() < 5e-14, "{n}");
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let (mut random, n) = (Random::new(9, 0), super::SHARED + 5);
+        let a = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
+        let of = |par: Par| {
+            let (d, e, reflections) = reduce(a.clone(), par);
+            (d, e, reflections.basis)
+        };
+        assert_eq!(of(Par::Seq), of(Par::rayon(2)));
+    }
+
+    #[test]
+    fn a_matrix_that_is_tridiagonal_or_zero_stays_as_it_is() {
+        for scale in [0.0, 1.0] {
+            let a = Mat::from_fn(40, 40, |i, j| if i.abs_diff(j) < 2 { scale * (i + j) as f64 } else { 0.0 });
+            let (d, e, _) = reduce(a.clone(), Par::Seq);
+            assert!((0..40).all(|i| d[i] == a[(i, i)]));
+            assert!((1..40).all(|i| e[i - 1].abs() == a[(i, i - 1)]));
+        }
+    }
+}
