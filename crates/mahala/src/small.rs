@@ -7,6 +7,7 @@
 use crate::linalg::descending;
 use crate::simd::{Work, run};
 use faer::MatRef;
+use std::ops::Range;
 
 /// The largest order.
 pub(crate) const LARGEST: usize = 32;
@@ -97,21 +98,23 @@ impl Work for Symmetric<'_> {
             // A ← A − vwᵀ − wvᵀ with w = p − ½(pᵀv/τ)·v and p = Av/τ
             let v = *v;
             let mut w = [0.0; HEIGHT];
+            let left = left_of(k, rows);
             for (j, column) in (k + 1..).zip(&*rest) {
-                add::<FUSED>(&mut w, column, inverse * v[j], rows);
+                add::<FUSED>(&mut w, column, inverse * v[j], left.clone());
             }
-            let half = 0.5 * inverse * dot::<FUSED>(&w, &v, rows);
-            add::<FUSED>(&mut w, &v, -half, rows);
+            let half = 0.5 * inverse * dot::<FUSED>(&w, &v, left.clone());
+            add::<FUSED>(&mut w, &v, -half, left.clone());
             for (j, column) in (k + 1..).zip(rest) {
-                add::<FUSED>(column, &v, -w[j], rows);
-                add::<FUSED>(column, &w, -v[j], rows);
+                add::<FUSED>(column, &v, -w[j], left.clone());
+                add::<FUSED>(column, &w, -v[j], left.clone());
             }
         }
         // Q = H₀H₁…, from the last: what is before a reflection's first row stays as it is.
         for k in (0..n.saturating_sub(2)).rev() {
+            let left = left_of(k, rows);
             for column in &mut q[k + 1..] {
-                let along = -over_tau[k] * dot::<FUSED>(&a[k], column, rows);
-                add::<FUSED>(column, &a[k], along, rows);
+                let along = -over_tau[k] * dot::<FUSED>(&a[k], column, left.clone());
+                add::<FUSED>(column, &a[k], along, left.clone());
             }
         }
         rotations::<FUSED>(d, e, q)
@@ -143,6 +146,7 @@ fn rotations<const FUSED: bool>(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEI
         q.reverse();
     }
     let (mut last, mut sweeps) = (n - 1, 0);
+    let mut turns = [[0.0; 2]; LARGEST];
     while last > 0 {
         let negligible =
             |i: usize| e[i] * e[i] <= EPSILON * EPSILON * (d[i] * d[i + 1]).abs() + f64::MIN_POSITIVE;
@@ -151,7 +155,7 @@ fn rotations<const FUSED: bool>(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEI
             last -= 1;
             continue;
         }
-        sweep::<FUSED>(d, e, q, first, last);
+        sweep::<FUSED>(d, e, q, &mut turns, first, last);
         sweeps += 1;
         if sweeps > MOST_SWEEPS * n {
             return None;
@@ -166,53 +170,101 @@ fn sweep<const FUSED: bool>(
     d: &mut [f64],
     e: &mut [f64],
     q: &mut [[f64; HEIGHT]],
+    turns: &mut [[f64; 2]; LARGEST],
     first: usize,
     last: usize,
 ) {
     let rows = q.len().next_multiple_of(LANES);
     // Wilkinson's shift: the eigenvalue of the last two rows that is nearer to their last entry.
     let g = (d[last - 1] - d[last]) / (2.0 * e[last - 1]);
-    let shift = d[last] - e[last - 1] / (g + g.hypot(1.0).copysign(g));
+    let shift = d[last] - e[last - 1] / (g + size_with_one(g).copysign(g));
     // p and o are d[i] and e[i], kept in registers.
     let (mut p, mut o, mut x, mut bulge) = (d[first], e[first], d[first] - shift, e[first]);
     for i in first..last {
-        let (size, cosine, sine) = rotation(x, bulge);
+        let Rotation { size, cosine, sine, squares } = rotation(x, bulge);
         if i > first {
             e[i - 1] = size;
         }
-        // [c s; −s c] [p o; o r] [c −s; s c]
+        // [c s; −s c] [p o; o r] [c −s; s c], from squares and products, which do not wait for a root.
+        let [cosine_2, sine_2, both] = squares;
         let r = d[i + 1];
-        let t = (r - p) * sine + 2.0 * cosine * o;
-        let u = sine * t;
+        let u = (r - p) * sine_2 + 2.0 * both * o;
         d[i] = p + u;
-        x = cosine * t - o;
+        x = (r - p) * both + (cosine_2 - sine_2) * o;
         p = r - u;
         if i + 1 < last {
             (o, bulge) = (cosine * e[i + 1], sine * e[i + 1]);
         }
-        let (left, right) = q.split_at_mut(i + 1);
-        for (x, y) in registers_mut(&mut left[i], rows).zip(registers_mut(&mut right[0], rows)) {
-            for l in 0..LANES {
-                (x[l], y[l]) =
-                    (fused::<FUSED>(cosine, x[l], sine * y[l]), fused::<FUSED>(cosine, y[l], -sine * x[l]));
-            }
-        }
+        turns[i] = [cosine, sine];
     }
     (d[last], e[last - 1]) = (p, x);
+    let (q, turns) = (&mut q[first..=last], &turns[first..last]);
+    for from in (0..rows).step_by(4 * LANES) {
+        match (rows - from) / LANES {
+            1 => turn::<1, FUSED>(q, turns, from / LANES),
+            2 => turn::<2, FUSED>(q, turns, from / LANES),
+            3 => turn::<3, FUSED>(q, turns, from / LANES),
+            _ => turn::<4, FUSED>(q, turns, from / LANES),
+        }
+    }
 }
 
-/// `r = √(x² + y²)`, `x/r` and `y/r`; slowly where the squares would leave the range of numbers.
+/// Turns each column with the next, in the registers `from..from + N`; what the next pair needs stays in registers.
 #[inline(always)]
-fn rotation(x: f64, y: f64) -> (f64, f64, f64) {
+fn turn<const N: usize, const FUSED: bool>(q: &mut [[f64; HEIGHT]], turns: &[[f64; 2]], from: usize) {
+    let mut x: [[f64; LANES]; N] = *some_of(&q[0], from);
+    for (i, &[cosine, sine]) in turns.iter().enumerate() {
+        let y: [[f64; LANES]; N] = *some_of(&q[i + 1], from);
+        let mut left = [[0f64; LANES]; N];
+        for k in 0..N {
+            for l in 0..LANES {
+                left[k][l] = fused::<FUSED>(cosine, x[k][l], sine * y[k][l]);
+                x[k][l] = fused::<FUSED>(cosine, y[k][l], -sine * x[k][l]);
+            }
+        }
+        *some_of_mut(&mut q[i], from) = left;
+    }
+    *some_of_mut(&mut q[turns.len()], from) = x;
+}
+
+#[inline(always)]
+fn some_of<const N: usize>(column: &[f64; HEIGHT], from: usize) -> &[[f64; LANES]; N] {
+    column.as_chunks().0[from..].first_chunk().expect("as many registers")
+}
+
+#[inline(always)]
+fn some_of_mut<const N: usize>(column: &mut [f64; HEIGHT], from: usize) -> &mut [[f64; LANES]; N] {
+    column.as_chunks_mut().0[from..].first_chunk_mut().expect("as many registers")
+}
+
+/// `r = √(x² + y²)`, `c = x/r` and `s = y/r`; and `c²`, `s²` and `cs`.
+struct Rotation {
+    size: f64,
+    cosine: f64,
+    sine: f64,
+    squares: [f64; 3],
+}
+
+/// Slowly where squares would leave the range of numbers.
+#[inline(always)]
+fn rotation(x: f64, y: f64) -> Rotation {
     let squares = x * x + y * y;
     if (1e-280..1e280).contains(&squares) {
         // The quotient does not wait for the root.
-        let (root, quotient) = (squares.sqrt(), 1.0 / squares);
-        let inverse = root * quotient;
-        return (root, x * inverse, y * inverse);
+        let (size, quotient) = (squares.sqrt(), 1.0 / squares);
+        let inverse = size * quotient;
+        let squares = [x * x * quotient, y * y * quotient, x * y * quotient];
+        return Rotation { size, cosine: x * inverse, sine: y * inverse, squares };
     }
-    let root = x.hypot(y);
-    if root == 0.0 { (0.0, 1.0, 0.0) } else { (root, x / root, y / root) }
+    let size = x.hypot(y);
+    let (cosine, sine) = if size == 0.0 { (1.0, 0.0) } else { (x / size, y / size) };
+    Rotation { size, cosine, sine, squares: [cosine * cosine, sine * sine, cosine * sine] }
+}
+
+/// `√(x² + 1)`
+#[inline(always)]
+fn size_with_one(x: f64) -> f64 {
+    if x.abs() < 1e150 { (x * x + 1.0).sqrt() } else { x.abs() }
 }
 
 /// `x·y + z`
@@ -221,10 +273,17 @@ fn fused<const FUSED: bool>(x: f64, y: f64, z: f64) -> f64 {
     if FUSED { x.mul_add(y, z) } else { x * y + z }
 }
 
+/// The rows below row `k`, in whole registers: a reflection is 0 before them.
+#[inline(always)]
+fn left_of(k: usize, rows: usize) -> Range<usize> {
+    (k + 1) / LANES * LANES..rows
+}
+
 /// `y += a·x`
 #[inline(always)]
-fn add<const FUSED: bool>(y: &mut [f64; HEIGHT], x: &[f64; HEIGHT], a: f64, rows: usize) {
-    for (y, x) in registers_mut(y, rows).zip(x.as_chunks::<LANES>().0) {
+fn add<const FUSED: bool>(y: &mut [f64; HEIGHT], x: &[f64; HEIGHT], a: f64, rows: Range<usize>) {
+    let x = x[rows.clone()].as_chunks::<LANES>().0;
+    for (y, x) in y[rows].as_chunks_mut::<LANES>().0.iter_mut().zip(x) {
         for l in 0..LANES {
             y[l] = fused::<FUSED>(a, x[l], y[l]);
         }
@@ -233,17 +292,12 @@ fn add<const FUSED: bool>(y: &mut [f64; HEIGHT], x: &[f64; HEIGHT], a: f64, rows
 
 /// `xᵀy`
 #[inline(always)]
-fn dot<const FUSED: bool>(x: &[f64; HEIGHT], y: &[f64; HEIGHT], rows: usize) -> f64 {
+fn dot<const FUSED: bool>(x: &[f64; HEIGHT], y: &[f64; HEIGHT], rows: Range<usize>) -> f64 {
     let mut sums = [0.0; LANES];
-    for (x, y) in x[..rows].as_chunks::<LANES>().0.iter().zip(y.as_chunks::<LANES>().0) {
+    for (x, y) in x[rows.clone()].as_chunks::<LANES>().0.iter().zip(y[rows].as_chunks::<LANES>().0) {
         for l in 0..LANES {
             sums[l] = fused::<FUSED>(x[l], y[l], sums[l]);
         }
     }
     sums.iter().sum()
-}
-
-#[inline(always)]
-fn registers_mut(column: &mut [f64; HEIGHT], rows: usize) -> impl Iterator<Item = &mut [f64; LANES]> {
-    column[..rows].as_chunks_mut::<LANES>().0.iter_mut()
 }
