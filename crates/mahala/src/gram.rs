@@ -5,12 +5,14 @@
 //! four features ([`strips`]). There, in cache, they are centred.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
+use crate::dataset::Rows;
 use crate::linalg::{parallelism, times_power_of_two};
+use crate::pairs::Pair;
 use crate::simd::{Work, run};
 use crate::units::Units;
 use crate::{narrow, strips};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, ContiguousFwd, MatMut, MatRef, Par};
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
 pub(crate) const BLOCK: usize = 512;
@@ -75,23 +77,21 @@ impl Block {
         centre(&mut self.cells, self.columns, self.used, weights)
     }
 
-    /// Sets the block to `√weight · (a − b)` for the given pairs of rows, in the given units.
-    pub(crate) fn gather_differences(&mut self, pairs: &[(&[f64], &[f64], f64)], units: &Units) {
-        self.used = pairs.len();
+    /// Sets the block to `√weight · (a − b)` for the chosen pairs of rows, in the given units.
+    pub(crate) fn gather_differences(
+        &mut self,
+        [firsts, seconds]: [&Rows; 2],
+        pairs: &[Pair],
+        chosen: &[usize],
+        units: &Units,
+    ) {
+        self.used = chosen.len();
+        let differences = Differences { tables: [firsts.values(), seconds.values()], pairs, chosen };
         if units.are_plain() {
-            return self.write(|i, to| {
-                let (a, b, root) = (pairs[i].0, pairs[i].1, pairs[i].2.sqrt());
-                to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b));
-            });
+            self.write(differences);
+        } else {
+            self.write(ScaledDifferences { differences, units });
         }
-        // Scaled before the subtraction, so that ±1e308 does not overflow.
-        self.write(|i, to| {
-            let (a, b, root) = (pairs[i].0, pairs[i].1, pairs[i].2.sqrt());
-            for (j, to) in to.iter_mut().enumerate() {
-                let scaled = |x: f64| times_power_of_two(x, -units.exponents()[j]);
-                *to = root * (scaled(a[j]) - scaled(b[j]));
-            }
-        });
     }
 
     /// Adds the sum of outer products to `target`, and leaves no row behind.
@@ -111,10 +111,7 @@ impl Block {
 
     fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
         if let Some(rows) = rows.try_as_row_major() {
-            return self.write(|i, to| {
-                let row = rows.row(indices[i]).as_slice();
-                to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
-            });
+            return self.write(RowsOf { rows, indices });
         }
         // Column by column, which suits the other layouts.
         for j in 0..self.columns {
@@ -135,10 +132,10 @@ impl Block {
         (j / strips::LANES * strips::STRIDE + j % strips::LANES, strips::LANES)
     }
 
-    /// Has `fill(row, cells)` write rows: in place if they are narrow, otherwise some of them beside the block, from
+    /// Writes rows from a source: in place if they are narrow, otherwise some of them beside the block, from
     /// where they go to their strips, whole lines of the cache at a time.
-    fn write(&mut self, fill: impl Fn(usize, &mut [f64])) {
-        run(Write { block: self, fill });
+    fn write(&mut self, source: impl Source) {
+        run(Write { block: self, source });
     }
 
     fn measure_in(&mut self, units: &Units) {
@@ -150,25 +147,108 @@ impl Block {
     }
 }
 
+/// What rows of a block are made of. (Not a closure: the compiler may leave that a function of its own, without the
+/// instructions of the loop it is called from.)
+trait Source {
+    /// Writes row number `i` of the block.
+    fn fill(&self, i: usize, to: &mut [f64]);
+}
+
+/// Some rows of a table.
+struct RowsOf<'a, T> {
+    rows: MatRef<'a, T, usize, usize, isize, ContiguousFwd>,
+    indices: &'a [usize],
+}
+
+/// `√weight·(a − b)` for pairs of rows of two tables.
+struct Differences<'a> {
+    tables: [&'a [f64]; 2],
+    pairs: &'a [Pair],
+    chosen: &'a [usize],
+}
+
+/// The same in units.
+struct ScaledDifferences<'a> {
+    differences: Differences<'a>,
+    units: &'a Units,
+}
+
+impl<T: Copy + Into<f64>> Source for RowsOf<'_, T> {
+    #[inline(always)]
+    fn fill(&self, i: usize, to: &mut [f64]) {
+        let row = self.rows.row(self.indices[i]).as_slice();
+        to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
+    }
+}
+
+impl Differences<'_> {
+    /// Both rows, and the root of the weight.
+    #[inline(always)]
+    fn ends(&self, i: usize, d: usize) -> (&[f64], &[f64], f64) {
+        let pair = &self.pairs[self.chosen[i]];
+        let [firsts, seconds] = self.tables;
+        (&firsts[pair.first * d..][..d], &seconds[pair.second * d..][..d], pair.weight.sqrt())
+    }
+}
+
+impl Source for Differences<'_> {
+    #[inline(always)]
+    fn fill(&self, i: usize, to: &mut [f64]) {
+        let (a, b, root) = self.ends(i, to.len());
+        for (to, (a, b)) in to.as_chunks_mut().0.iter_mut().zip(a.as_chunks().0.iter().zip(b.as_chunks().0)) {
+            write_difference(to, a, b, root);
+        }
+        // Where registers do not come out even, the last overlaps the one before it.
+        if !to.len().is_multiple_of(4) {
+            match (to.last_chunk_mut(), a.last_chunk(), b.last_chunk()) {
+                (Some(to), Some(a), Some(b)) => write_difference(to, a, b, root),
+                _ => to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b)),
+            }
+        }
+    }
+}
+
+impl Source for ScaledDifferences<'_> {
+    #[inline(always)]
+    fn fill(&self, i: usize, to: &mut [f64]) {
+        let (a, b, root) = self.differences.ends(i, to.len());
+        for (j, to) in to.iter_mut().enumerate() {
+            // Scaled before the subtraction, so that ±1e308 does not overflow.
+            let scaled = |x: f64| times_power_of_two(x, -self.units.exponents()[j]);
+            *to = root * (scaled(a[j]) - scaled(b[j]));
+        }
+    }
+}
+
+#[inline(always)]
+fn write_difference(to: &mut [f64; 4], a: &[f64; 4], b: &[f64; 4], root: f64) {
+    // All is read before anything is written, or the compiler would fear that one changes the other.
+    let mut difference = *a;
+    for l in 0..4 {
+        difference[l] = root * (difference[l] - b[l]);
+    }
+    *to = difference;
+}
+
 /// Rows that go to their strips together.
 const TOGETHER: usize = 8;
 
 /// See [`Block::write`].
 struct Write<'a, F> {
     block: &'a mut Block,
-    fill: F,
+    source: F,
 }
 
-impl<F: Fn(usize, &mut [f64])> Work for Write<'_, F> {
+impl<F: Source> Work for Write<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
-        let Self { block: Block { cells, columns, used }, fill } = self;
+        let Self { block: Block { cells, columns, used }, source } = self;
         let (columns, used) = (*columns, *used);
         if narrow::is(columns) {
             for (i, row) in cells.chunks_exact_mut(narrow::width(columns)).take(used).enumerate() {
-                fill(i, &mut row[..columns]);
+                source.fill(i, &mut row[..columns]);
             }
             return;
         }
@@ -177,7 +257,7 @@ impl<F: Fn(usize, &mut [f64])> Work for Write<'_, F> {
         for top in (0..used).step_by(TOGETHER) {
             let count = TOGETHER.min(used - top);
             for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
-                fill(top + i, &mut row[..columns]);
+                source.fill(top + i, &mut row[..columns]);
             }
             strips::put(cells, top, &rows[..count * width], width);
         }

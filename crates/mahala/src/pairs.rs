@@ -86,13 +86,18 @@ impl Pairs {
 
     /// Every pair must name rows that exist, and weigh something finite and not negative.
     pub(crate) fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
+        let weighs = |p: &Pair| (0.0..=f64::MAX).contains(&p.weight);
+        // All of them in one look, as hardly ever one is wrong; only then, which.
+        if self.0.iter().all(|p| p.first < first_rows && p.second < second_rows && weighs(p)) {
+            return Ok(());
+        }
         for (pair, p) in self.0.iter().enumerate() {
             for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
                 if row >= rows {
                     return Err(Error::PairOutOfRange { pair, row, rows });
                 }
             }
-            if !(p.weight.is_finite() && p.weight >= 0.0) {
+            if !weighs(p) {
                 return Err(Error::Weight { index: pair, value: p.weight });
             }
         }

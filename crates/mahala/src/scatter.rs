@@ -63,16 +63,8 @@ impl Scatter {
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
         pairs.check(first.len(), second.len())?;
-        let (columns, firsts, seconds) = (first.columns(), first.values(), second.values());
         let sums = |units: &Units| {
-            let sum = |similar: bool| {
-                let ends = |pair: &Pair| {
-                    let row = |i: usize| i * columns..(i + 1) * columns;
-                    (&firsts[row(pair.first)], &seconds[row(pair.second)], pair.weight)
-                };
-                let chosen = pairs.as_slice().iter().filter(|pair| pair.similar == similar);
-                sum_of_differences(chosen.map(ends), units)
-            };
+            let sum = |similar: bool| sum_of_differences([first, second], pairs.as_slice(), similar, units);
             rayon::join(|| sum(true), || sum(false))
         };
         // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
@@ -225,22 +217,33 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
-fn sum_of_differences<'a>(
-    mut pairs: impl Iterator<Item = (&'a [f64], &'a [f64], f64)>,
+/// The sum over the pairs of one kind.
+fn sum_of_differences(
+    tables: [&Rows; 2],
+    pairs: &[Pair],
+    similar: bool,
     units: &Units,
 ) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
     let (mut sum, mut count) = (Mat::zeros(n, n), PairCount { pairs: 0, weight: 0.0 });
-    let (mut block, mut chunk) = (Block::new(n, BLOCK), Vec::with_capacity(BLOCK));
+    let (mut chosen, mut block) = (vec![0; BLOCK.min(pairs.len())], None);
+    let mut next = 0;
     loop {
-        chunk.clear();
-        chunk.extend(pairs.by_ref().take(BLOCK));
-        if chunk.is_empty() {
+        // Without a branch on the kind, which nobody can foresee.
+        let mut found = 0;
+        while next < pairs.len() && found < chosen.len() {
+            chosen[found] = next;
+            found += usize::from(pairs[next].similar == similar);
+            next += 1;
+        }
+        let chosen = &chosen[..found];
+        if chosen.is_empty() {
             return (sum, count);
         }
-        block.gather_differences(&chunk, units);
+        let block = block.get_or_insert_with(|| Block::new(n, found));
+        block.gather_differences(tables, pairs, chosen, units);
         block.add_gram_to(sum.as_mut(), parallelism(n));
-        count.pairs += chunk.len() as u64;
-        count.weight += chunk.iter().map(|pair| pair.2).sum::<f64>();
+        count.pairs += found as u64;
+        count.weight += chosen.iter().map(|&i| pairs[i].weight).sum::<f64>();
     }
 }
