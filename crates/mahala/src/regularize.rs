@@ -44,6 +44,10 @@ pub enum Prior {
 /// Pivots of `S` below this share of their column's variance count as singular.
 const SINGULAR: f64 = 1e-10;
 
+/// Columns whose sizes `√(S_ii·D_ii)` differ by no more than this power of two need no order: eigenvalues then span some
+/// 2^8, and the smallest keep all but that of their digits.
+const ALIKE: f64 = 4.0;
+
 /// What the eigenproblem needs, for the columns that vary.
 pub(crate) struct Prepared {
     /// The columns that take part, graded; the others are constant and get weight 0.
@@ -97,7 +101,11 @@ pub(crate) fn prepare(
     let (w_s, w_d, units) = (scatter.similar().weight, scatter.dissimilar().weight, scatter.units().to_vec());
     // One after the other, so that the second takes the place of the first.
     let samples = scatter.samples();
+    let untouched = is_plain(&units, exponent) && active.iter().copied().eq(0..units.len());
     let [mut s, mut d] = scatter.into_matrices().map(|whole| {
+        if untouched {
+            return whole;
+        }
         let part = submatrix(whole.as_ref(), &units, &active, exponent, spare);
         spare.give(whole);
         part
@@ -169,7 +177,8 @@ fn common_exponent(scatter: &Scatter, active: &[usize]) -> Result<i32> {
     Ok(if plain { 0 } else { wide.1.round() as i32 })
 }
 
-/// The columns in the order that keeps the digits of small eigenvalues (see `geodesic::graded_order`).
+/// The columns in the order that keeps the digits of small eigenvalues (see `geodesic::graded_order`); as they are where
+/// they are of about one size.
 fn graded(scatter: &Scatter, active: &[usize]) -> Vec<usize> {
     let size = |j: usize| {
         let product = scatter.s()[(j, j)].max(0.0).sqrt() * scatter.d()[(j, j)].max(0.0).sqrt();
@@ -177,7 +186,17 @@ fn graded(scatter: &Scatter, active: &[usize]) -> Vec<usize> {
         product.log2() + 2.0 * f64::from(scatter.units()[j])
     };
     let sizes: Vec<f64> = active.iter().map(|&j| size(j)).collect();
+    let (least, largest) =
+        sizes.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), &x| (a.min(x), b.max(x)));
+    if largest - least <= ALIKE {
+        return active.to_vec();
+    }
     descending(&sizes).into_iter().map(|j| active[j]).collect()
+}
+
+/// Whether no column has a unit of its own.
+fn is_plain(units: &[i32], exponent: i32) -> bool {
+    exponent == 0 && units.iter().all(|&unit| unit == 0)
 }
 
 fn submatrix(
@@ -187,7 +206,7 @@ fn submatrix(
     exponent: i32,
     spare: &mut Spare,
 ) -> Mat<f64> {
-    let plain = exponent == 0 && units.iter().all(|&unit| unit == 0);
+    let plain = is_plain(units, exponent);
     let mut part = spare.take(active.len());
     for (to, &j) in active.iter().enumerate() {
         let (from, entries) = (column(matrix, j), column_mut(part.as_mut(), to).iter_mut().zip(active));

@@ -42,9 +42,14 @@ impl Solution {
         let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
         let all = active.len() == columns;
         let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
+        let ordered = active.is_sorted();
         for k in 0..active.len() {
             let (from, to) = (column(geodesic.directions(), k), column_mut(w.as_mut(), k));
-            active.iter().zip(from).for_each(|(&j, x)| to[j] = *x);
+            if all && ordered {
+                to.copy_from_slice(from);
+            } else {
+                active.iter().zip(from).for_each(|(&j, x)| to[j] = *x);
+            }
         }
         let log_lambda = geodesic.log_eigenvalues().to_vec();
         let diagnostics = Diagnostics {
