@@ -1,21 +1,24 @@
 //! Products of a matrix with a vector, four columns at a time: the vector passes through the registers once for all four.
+//!
+//! Registers are named (pulp's `Simd`) and no closure touches them: left to itself the compiler sums across columns, with more
+//! shuffles than sums.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::column;
-use crate::simd::{Work, run};
 use faer::MatRef;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Columns that pass through the registers together.
 const TOGETHER: usize = 4;
 
 /// `y −= M·x`
 pub(crate) fn subtract_product(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64]) {
-    run(Subtract { y, m, x });
+    Arch::new().dispatch(Subtract { y, m, x });
 }
 
 /// `y = Mᵀ·x`
 pub(crate) fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
-    run(Transposed { m, x, y });
+    Arch::new().dispatch(Transposed { m, x, y });
 }
 
 /// `M·diag(weight)·Mᵀ·x`, reading each column of `M` once, from row `from(k)` on: above it, and in the columns after it,
@@ -26,7 +29,7 @@ pub(crate) fn outer_times(
     weight: impl Fn(usize) -> f64,
     x: &[f64],
 ) -> Vec<f64> {
-    run(OuterTimes { m, from, weight, x })
+    Arch::new().dispatch(OuterTimes { m, from, weight, x })
 }
 
 struct Subtract<'a> {
@@ -35,18 +38,18 @@ struct Subtract<'a> {
     x: &'a [f64],
 }
 
-impl Work for Subtract<'_> {
+impl WithSimd for Subtract<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { y, m, x } = self;
         let (fours, rest) = x.as_chunks::<TOGETHER>();
         for (k, x) in fours.iter().enumerate() {
-            add::<TOGETHER, FUSED>(y, std::array::from_fn(|c| column(m, TOGETHER * k + c)), x.map(|x| -x));
+            add(simd, y, some_columns::<TOGETHER>(m, TOGETHER * k, 0), [-x[0], -x[1], -x[2], -x[3]]);
         }
         for (k, x) in (TOGETHER * fours.len()..).zip(rest) {
-            add::<1, FUSED>(y, [column(m, k)], [-x]);
+            add(simd, y, some_columns::<1>(m, k, 0), [-x]);
         }
     }
 }
@@ -57,19 +60,19 @@ struct Transposed<'a> {
     y: &'a mut [f64],
 }
 
-impl Work for Transposed<'_> {
+impl WithSimd for Transposed<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let Self { m, x, y } = self;
         let (fours, rest) = y.as_chunks_mut::<TOGETHER>();
         let last = TOGETHER * fours.len();
         for (k, y) in fours.iter_mut().enumerate() {
-            *y = dots::<TOGETHER, FUSED>(std::array::from_fn(|c| column(m, TOGETHER * k + c)), x);
+            *y = dots(simd, some_columns(m, TOGETHER * k, 0), x);
         }
         for (k, y) in (last..).zip(rest) {
-            [*y] = dots::<1, FUSED>([column(m, k)], x);
+            [*y] = dots(simd, some_columns(m, k, 0), x);
         }
     }
 }
@@ -81,18 +84,18 @@ struct OuterTimes<'a, F, W> {
     x: &'a [f64],
 }
 
-impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> Work for OuterTimes<'_, F, W> {
+impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> WithSimd for OuterTimes<'_, F, W> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<f64> {
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
         let mut y = vec![0.0; self.m.nrows()];
         let fours = self.m.ncols() / TOGETHER * TOGETHER;
         for k in (0..fours).step_by(TOGETHER) {
-            self.add_to::<TOGETHER, FUSED>(&mut y, k);
+            self.add_to::<S, TOGETHER>(simd, &mut y, k);
         }
         for k in fours..self.m.ncols() {
-            self.add_to::<1, FUSED>(&mut y, k);
+            self.add_to::<S, 1>(simd, &mut y, k);
         }
         y
     }
@@ -101,52 +104,80 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> Work for OuterTimes<'_, F, W> {
 impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> OuterTimes<'_, F, W> {
     /// The part of the columns `k..k + N`.
     #[inline(always)]
-    fn add_to<const N: usize, const FUSED: bool>(&self, y: &mut [f64], k: usize) {
+    fn add_to<S: Simd, const N: usize>(&self, simd: S, y: &mut [f64], k: usize) {
         let from = (self.from)(k);
-        let columns: [&[f64]; N] = std::array::from_fn(|c| &column(self.m, k + c)[from..]);
-        let mut along = dots::<N, FUSED>(columns, &self.x[from..]);
+        let columns = some_columns::<N>(self.m, k, from);
+        let mut along = dots(simd, columns, &self.x[from..]);
         for (k, along) in (k..).zip(&mut along) {
             *along *= (self.weight)(k);
         }
-        add::<N, FUSED>(&mut y[from..], columns, along);
+        add(simd, &mut y[from..], columns, along);
     }
+}
+
+/// The columns `k..k + N`, from a row on.
+#[inline(always)]
+fn some_columns<const N: usize>(m: MatRef<'_, f64>, k: usize, from: usize) -> [&[f64]; N] {
+    let mut columns: [&[f64]; N] = [&[]; N];
+    for (k, to) in (k..).zip(&mut columns) {
+        *to = &column(m, k)[from..];
+    }
+    columns
 }
 
 /// `y += Σ x·column`
 #[inline(always)]
-fn add<const N: usize, const FUSED: bool>(y: &mut [f64], columns: [&[f64]; N], x: [f64; N]) {
-    let columns = columns.map(|column| &column[..y.len()]);
-    for i in 0..y.len() {
-        let mut sum = y[i];
+fn add<S: Simd, const N: usize>(simd: S, y: &mut [f64], columns: [&[f64]; N], x: [f64; N]) {
+    let n = y.len();
+    let (ys, y_rest) = S::as_mut_simd_f64s(y);
+    let mut parts: [(&[S::f64s], &[f64]); N] = [(&[], &[]); N];
+    let mut factors = [simd.splat_f64s(0.0); N];
+    for c in 0..N {
+        parts[c] = S::as_simd_f64s(&columns[c][..n]);
+        parts[c].0 = &parts[c].0[..ys.len()];
+        factors[c] = simd.splat_f64s(x[c]);
+    }
+    for (i, y) in ys.iter_mut().enumerate() {
+        let mut sum = *y;
         for c in 0..N {
-            sum = if FUSED { columns[c][i].mul_add(x[c], sum) } else { sum + columns[c][i] * x[c] };
+            sum = simd.mul_add_e_f64s(parts[c].0[i], factors[c], sum);
         }
-        y[i] = sum;
+        *y = sum;
+    }
+    for (i, y) in y_rest.iter_mut().enumerate() {
+        for c in 0..N {
+            *y += parts[c].1[i] * x[c];
+        }
     }
 }
 
-/// The products of some columns with x, by eight partial sums each, which need not wait for each other.
+/// The products of some columns with x, by two registers of sums each, which need not wait for each other.
 #[inline(always)]
-fn dots<const N: usize, const FUSED: bool>(columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
-    let (eights, rest) = x.as_chunks::<8>();
-    let parts = columns.map(|column| column[..x.len()].as_chunks::<8>());
-    let mut sums = [[0f64; 8]; N];
-    for (i, x) in eights.iter().enumerate() {
+fn dots<S: Simd, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
+    let (xs, x_rest) = S::as_simd_f64s(x);
+    let mut parts: [(&[S::f64s], &[f64]); N] = [(&[], &[]); N];
+    for c in 0..N {
+        parts[c] = S::as_simd_f64s(&columns[c][..x.len()]);
+        parts[c].0 = &parts[c].0[..xs.len()];
+    }
+    let mut sums = [[simd.splat_f64s(0.0); 2]; N];
+    let even = xs.len() / 2 * 2;
+    for i in (0..even).step_by(2) {
         for c in 0..N {
-            let column = &parts[c].0[i];
-            for l in 0..8 {
-                sums[c][l] =
-                    if FUSED { column[l].mul_add(x[l], sums[c][l]) } else { sums[c][l] + column[l] * x[l] };
-            }
+            sums[c][0] = simd.mul_add_e_f64s(parts[c].0[i], xs[i], sums[c][0]);
+            sums[c][1] = simd.mul_add_e_f64s(parts[c].0[i + 1], xs[i + 1], sums[c][1]);
+        }
+    }
+    for (i, x) in xs.iter().enumerate().skip(even) {
+        for c in 0..N {
+            sums[c][0] = simd.mul_add_e_f64s(parts[c].0[i], *x, sums[c][0]);
         }
     }
     let mut totals = [0f64; N];
     for c in 0..N {
-        for l in 0..4 {
-            totals[c] += sums[c][l] + sums[c][4 + l];
-        }
-        for (column, x) in parts[c].1.iter().zip(rest) {
-            totals[c] += column * x;
+        totals[c] = simd.reduce_sum_f64s(simd.add_f64s(sums[c][0], sums[c][1]));
+        for (entry, x) in parts[c].1.iter().zip(x_rest) {
+            totals[c] += entry * x;
         }
     }
     totals
@@ -157,6 +188,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
     use faer::Mat;
+    use pulp::Scalar;
 
     #[test]
     fn every_build_computes_the_plain_products() {
@@ -174,17 +206,17 @@ mod tests {
             };
             let mut left = y.clone();
             subtract_product(&mut left, m.as_ref(), &x);
-            Subtract { y: &mut left, m: m.as_ref(), x: &x }.call::<false>();
+            Subtract { y: &mut left, m: m.as_ref(), x: &x }.with_simd(Scalar::new());
             close("difference", &left, &|i| y[i] - 2.0 * times(&x, i));
             let mut products = vec![f64::NAN; columns];
             transposed_product(m.as_ref(), &y, &mut products);
             close("product", &products, &along);
             products.fill(f64::NAN);
-            Transposed { m: m.as_ref(), x: &y, y: &mut products }.call::<false>();
+            Transposed { m: m.as_ref(), x: &y, y: &mut products }.with_simd(Scalar::new());
             close("portable product", &products, &along);
             let weighted: Vec<f64> = (0..columns).map(|k| weights[k] * along(k)).collect();
             let outer = OuterTimes { m: m.as_ref(), from: |_| 0, weight: |k| weights[k], x: &y };
-            close("portable outer product", &outer.call::<false>(), &|i| times(&weighted, i));
+            close("portable outer product", &outer.with_simd(Scalar::new()), &|i| times(&weighted, i));
             let outer = outer_times(m.as_ref(), |_| 0, |k| weights[k], &y);
             close("outer product", &outer, &|i| times(&weighted, i));
         }
