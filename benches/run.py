@@ -18,7 +18,7 @@ PAPER = [(2310, 19, 7), (20000, 16, 26), (9298, 256, 10), (7797, 617, 26), (4000
 EMBEDDINGS = [(100_000, 384, 10), (100_000, 768, 10), (20_000, 1536, 10), (10_000, 4096, 10)]
 NEIGHBOURS = [(10_000, 10_000, 16), (4649, 4649, 256), (2000, 2000, 784), (10_000, 100_000, 64)]
 # Few dimensions, where a tree may win.
-FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 8)]
+FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 6, 8)]
 # Orders, and how often each is solved.
 EIGENPROBLEMS = [(8, "300"), (19, "300"), (64, "100"), (256, "30"), (784, "9"), (1536, "5"), (4096, "1")]
 KINDS = ["peak", "fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "rivals"]

@@ -7,7 +7,8 @@
 //! nearest first, equal distances to the earlier row.
 //!
 //! 16-bit integers are tried first. Where they leave more rows to be measured than they save time for (few rows; rows
-//! that are close beside their distance from the centre), single precision takes over.
+//! that are close beside their distance from the centre), single precision takes over. For many queries among many
+//! rows of few columns a tree is faster than both ([`crate::tree`]).
 
 use crate::dataset::Rows;
 use crate::distance::squared_distances;
@@ -16,6 +17,7 @@ use crate::knn_candidates::Candidates;
 use crate::knn_kernel::{Packed, QUERIES, ROWS, peaks, scan};
 use crate::knn_panels::{Panels, Rounding, Tiles, centre, centred_norm, integer_unit, single_unit};
 use crate::neighbors::Neighbors;
+use crate::tree::{self, Tree};
 use rayon::prelude::*;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +46,8 @@ pub struct Knn {
     fine: OnceLock<Panels<f32>>,
     /// Bytes that either may take beside the rows.
     most: usize,
+    /// For few columns, once many queries have come.
+    tree: OnceLock<Tree>,
 }
 
 /// Bytes that rows in few bits may take beside the rows: beyond, they are made anew for each block of queries, and a search
@@ -68,7 +72,7 @@ impl Knn {
         let longest = (0..rows.len()).map(|i| centred_norm(rows.row(i), &centre)).fold(0.0, f64::max);
         let unit = integer_unit(longest).filter(|_| saved(&rows) > 3);
         let coarse = unit.map(|unit| Panels::new(&rows, &centre, longest, unit, most));
-        Ok(Self { rows, centre, longest, coarse, fine: OnceLock::new(), most })
+        Ok(Self { rows, centre, longest, coarse, fine: OnceLock::new(), most, tree: OnceLock::new() })
     }
 
     /// The rows searched among.
@@ -93,6 +97,9 @@ impl Knn {
         if k == 0 || k > self.rows.len() {
             let allowed = "at least 1 and at most the number of rows searched";
             return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
+        }
+        if let Some(tree) = self.tree(queries, k) {
+            return Ok(tree.search(queries, k));
         }
         let d = queries.columns();
         // As many queries as leave room for rows in the cache; more, if the rows are packed for each block of them.
@@ -122,6 +129,19 @@ impl Knn {
         }
         debug_assert!(found.iter().all(Option::is_some), "single precision suits every query");
         Ok(Neighbors::new(k, found.into_iter().flatten().flatten()))
+    }
+
+    /// The tree, where it is the faster way, and where no query is so long that squares need a unit.
+    fn tree(&self, queries: &Rows, k: usize) -> Option<&Tree> {
+        let asked = self.tree.get().is_none().then_some(queries.len());
+        let plain = |i: usize| self.measuring_unit(centred_norm(queries.row(i), &self.centre)) == 1.0;
+        let pays = tree::pays(&self.rows, asked, k) && (0..queries.len()).all(plain);
+        pays.then(|| self.tree.get_or_init(|| Tree::new(&self.rows)))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_tree(&self) -> bool {
+        self.tree.get().is_some()
     }
 
     /// The rows in single precision.

@@ -123,6 +123,7 @@ mod strips;
 mod subspace;
 mod summed;
 mod tensor;
+mod tree;
 mod tridiagonal;
 mod units;
 mod verify;
