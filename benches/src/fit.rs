@@ -42,16 +42,16 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
         Some(pairs) => gmml.fit_pairs(data.rows(), pairs),
     };
     for round in 0..repeats {
-        with_threads(threads, || -> Result<()> {
+        let count = with_threads(threads, || -> Result<usize> {
             // As the peers: one that warms up, and more of those that take no time.
             let start = std::time::Instant::now();
             fit()?;
-            let count = (0.02 / start.elapsed().as_secs_f64()).clamp(3.0, 30.0) as usize;
+            let count = (0.1 / start.elapsed().as_secs_f64()).clamp(3.0, 30.0) as usize;
             (0..count).try_for_each(|_| ours.add(fit).map(drop))?;
-            Ok(())
+            Ok(count)
         })??;
         let mut numpy = Command::new(python);
-        numpy.args(["benches/fit_numpy.py", "--ridge", &lambda.to_string()]);
+        numpy.args(["benches/fit_numpy.py", "--ridge", &lambda.to_string(), "--repeats", &count.to_string()]);
         theirs.extend(peer(numpy, &folder, listed.is_some(), threads)?);
         // Octave measures three fits a call; of large ones, which take it seconds each, one call is enough.
         if let Some(octave) = octave
