@@ -98,15 +98,21 @@ def in_short(lines):
         for rule in ("all", "sampled"):
             narrow = [best_peer(line, "cpu_min") / line["mahala"]["cpu_min"] for line in of(chosen, "fit", pairs=rule, threads=1) if line["d"] <= 20]
             if narrow:
-                points.append(f"With at most 20 columns, {rule} pairs, on one thread, it is {min(narrow):.1f} to {max(narrow):.1f} times as fast.")
+                points.append(f"With at most 20 columns, {rule} pairs, on one thread, it is {spread(narrow, 1)} times as fast.")
     times_bound = [line["mahala"]["cpu_min"] * fma / line["flops"] for fma, line in against_bound(lines)]
     if times_bound:
-        points.append(f"From 256 columns on, on one thread, it takes {min(times_bound):.2f} to {max(times_bound):.2f} times what its multiplications alone would.")
+        points.append(f"From 256 columns on, on one thread, it takes {spread(times_bound, 2)} times what its multiplications alone would.")
     ratios = [(peer["wall_ratio"], line["d"]) for line in of(lines, "knn") for peer in line["peers"] if peer["peer"] == "faiss"]
     if ratios:
         (least, at), (most, _) = min(ratios), max(ratios)
         points.append(f"Exact neighbours: FAISS takes {least:.2f} (at d = {at}) to {most:.2f} times as long, in {len(ratios)} cases.")
     return "## In short\n\n" + "\n".join(f"- {point}" for point in points) + "\n" if points else None
+
+
+def spread(values, digits):
+    """From the least to the largest."""
+    ends = [f"{end(values):.{digits}f}" for end in (min, max)]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def threads(line):
