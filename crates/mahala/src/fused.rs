@@ -5,7 +5,7 @@
 //! and written. Tiles of 4 by 4 on the diagonal are kept whole, both triangles, so that no entry is treated alone.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{both, column_mut, sum_of_eights};
+use crate::linalg::{both, column_mut, sum_of_eights, triangle_cut};
 use faer::linalg::householder::make_householder_in_place;
 use faer::{ColMut, MatMut, Par};
 use pulp::{Arch, Simd, WithSimd};
@@ -62,8 +62,7 @@ fn pass(a: MatMut<'_, f64>, first: usize, [v, w, x]: [&[f64]; 3], [y, z]: [&mut 
     if n - first < SHARED {
         return Arch::new().dispatch(Pass { a, first, v, w, x, y });
     }
-    // Two parts of about as many entries.
-    let cut = ((1.0 - 0.5f64.sqrt()) * (n - first) as f64) as usize / TILE * TILE;
+    let cut = triangle_cut(n - first, TILE);
     let (left, right) = a.split_at_col_mut(cut);
     both(
         par,
@@ -176,56 +175,4 @@ impl Pass<'_> {
 #[inline(always)]
 fn four(x: &[f64]) -> [f64; TILE] {
     *x.first_chunk().expect("a whole tile")
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::Random;
-    use crate::reduction::reduce;
-    use faer::{Mat, Par};
-
-    #[test]
-    fn reflections_and_what_they_leave_make_the_matrix_again() {
-        let mut random = Random::new(8, 0);
-        for n in [2, 3, 4, 5, 8, 33, 66, 97, super::SHARED + 3] {
-            let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
-            let mut a = &half + half.transpose();
-            let whole = a.clone();
-            for j in 0..n {
-                (0..j).for_each(|i| a[(i, j)] = f64::NAN);
-            }
-            let (d, e, reflections) = reduce(a, Par::rayon(2));
-            let mut h = Mat::<f64>::identity(n, n);
-            reflections.apply(h.as_mut());
-            let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
-                0 => d[i],
-                1 => e[i.min(j)],
-                _ => 0.0,
-            });
-            let back = &h * &t * h.transpose();
-            assert!((&back - &whole).norm_max() < 2e-13, "{n}: {:e}", (&back - &whole).norm_max());
-            assert!((h.transpose() * &h - Mat::<f64>::identity(n, n)).norm_max() < 5e-14, "{n}");
-        }
-    }
-
-    #[test]
-    fn threads_change_no_bit() {
-        let (mut random, n) = (Random::new(9, 0), super::SHARED + 5);
-        let a = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
-        let of = |par: Par| {
-            let (d, e, reflections) = reduce(a.clone(), par);
-            (d, e, reflections.basis)
-        };
-        assert_eq!(of(Par::Seq), of(Par::rayon(2)));
-    }
-
-    #[test]
-    fn a_matrix_that_is_tridiagonal_or_zero_stays_as_it_is() {
-        for scale in [0.0, 1.0] {
-            let a = Mat::from_fn(40, 40, |i, j| if i.abs_diff(j) < 2 { scale * (i + j) as f64 } else { 0.0 });
-            let (d, e, _) = reduce(a.clone(), Par::Seq);
-            assert!((0..40).all(|i| d[i] == a[(i, i)]));
-            assert!((1..40).all(|i| e[i - 1].abs() == a[(i, i - 1)]));
-        }
-    }
 }

@@ -236,6 +236,11 @@ pub(crate) fn both<T: Send>(
     }
 }
 
+/// After how many columns a lower triangle is cut into two parts of about as many entries: a multiple of `step`.
+pub(crate) fn triangle_cut(columns: usize, step: usize) -> usize {
+    ((1.0 - 0.5f64.sqrt()) * columns as f64 / step as f64).round() as usize * step
+}
+
 /// Work on a matrix whose columns know nothing of each other: on its halves, at the same time if there are threads.
 /// A library's own cut of the same work costs a tenth of it on one thread.
 pub(crate) fn by_halves(m: MatMut<'_, f64>, work: impl Fn(MatMut<'_, f64>) + Sync) {

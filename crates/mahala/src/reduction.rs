@@ -8,7 +8,7 @@
 
 use crate::columns::{subtract_product, transposed_product};
 use crate::fused;
-use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights};
+use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights, triangle_cut};
 use faer::linalg::householder::{make_householder_in_place, upgrade_householder_factor};
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
@@ -177,8 +177,7 @@ fn times_symmetric<'r>(a: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64], par: 
     let (y, z) = room[..2 * n].split_at_mut(n);
     y.fill(0.0);
     z.fill(0.0);
-    // Two parts of about as many entries.
-    let cut = ((1.0 - 0.5f64.sqrt()) * n as f64) as usize / COLUMNS * COLUMNS;
+    let cut = triangle_cut(n, COLUMNS);
     both(
         par,
         || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *y, first: 0, end: cut }),
@@ -272,20 +271,47 @@ mod tests {
     }
 
     #[test]
-    fn panels_leave_what_the_other_reduction_leaves() {
-        let (mut random, n) = (Random::new(4, 0), CACHED + 2 * PANEL + 7);
-        let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
-        let a = &half + half.transpose();
-        let (d, e, reflections) = reduce(a.clone(), crate::linalg::parallelism(n));
-        let mut h = Mat::<f64>::identity(n, n);
-        reflections.apply(h.as_mut());
-        let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
-            0 => d[i],
-            1 => e[i.min(j)],
-            _ => 0.0,
-        });
-        let back = &h * &t * h.transpose();
-        assert!((&back - &a).norm_max() < 1e-12, "{:e}", (&back - &a).norm_max());
-        assert!((h.transpose() * &h - Mat::<f64>::identity(n, n)).norm_max() < 1e-13);
+    fn reflections_and_what_they_leave_make_the_matrix_again() {
+        let mut random = Random::new(4, 0);
+        // The last with panels.
+        for n in [2, 3, 4, 5, 8, 33, 66, 97, 503, CACHED + 2 * PANEL + 7] {
+            let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
+            let whole = &half + half.transpose();
+            let lower = Mat::from_fn(n, n, |i, j| if i < j { f64::NAN } else { whole[(i, j)] });
+            let (d, e, reflections) = reduce(lower, parallelism(n));
+            let mut h = Mat::<f64>::identity(n, n);
+            reflections.apply(h.as_mut());
+            let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
+                0 => d[i],
+                1 => e[i.min(j)],
+                _ => 0.0,
+            });
+            let off = (&h * &t * h.transpose() - &whole).norm_max();
+            assert!(off < 1e-12, "{n}: {off:e}");
+            assert!((h.transpose() * &h - Mat::<f64>::identity(n, n)).norm_max() < 1e-13, "{n}");
+        }
+    }
+
+    #[test]
+    fn threads_change_no_bit() {
+        let mut random = Random::new(9, 0);
+        for n in [505, CACHED + PANEL] {
+            let a = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
+            let of = |par: Par| {
+                let (d, e, reflections) = reduce(a.clone(), par);
+                (d, e, reflections.basis)
+            };
+            assert_eq!(of(Par::Seq), of(Par::rayon(2)));
+        }
+    }
+
+    #[test]
+    fn a_matrix_that_is_tridiagonal_or_zero_stays_as_it_is() {
+        for scale in [0.0, 1.0] {
+            let a = Mat::from_fn(40, 40, |i, j| if i.abs_diff(j) < 2 { scale * (i + j) as f64 } else { 0.0 });
+            let (d, e, _) = reduce(a.clone(), Par::Seq);
+            assert!((0..40).all(|i| d[i] == a[(i, i)]));
+            assert!((1..40).all(|i| e[i - 1].abs() == a[(i, i - 1)]));
+        }
     }
 }

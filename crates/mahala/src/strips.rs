@@ -7,7 +7,7 @@
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::gram::BLOCK;
-use crate::linalg::{both, column_mut};
+use crate::linalg::{both, column_mut, triangle_cut};
 use crate::simd::{Work, run};
 use faer::{MatMut, Par};
 
@@ -46,8 +46,7 @@ pub(crate) fn put(cells: &mut [f64], top: usize, rows: &[f64], width: usize) {
 
 /// `target += rowsᵀ·rows`, lower triangle only.
 pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], rows: usize, par: Par) {
-    // Two parts of about as many entries.
-    let cut = ((1.0 - 0.5f64.sqrt()) * target.ncols() as f64 / EVEN as f64).round() as usize * EVEN;
+    let cut = triangle_cut(target.ncols(), EVEN);
     let (left, right) = target.split_at_col_mut(cut);
     let part = |target, first| run(Gram { target, first, cells, rows });
     both(par, || part(left, 0), || part(right, cut));
