@@ -47,7 +47,7 @@ pub struct Knn {
     /// Bytes that either may take beside the rows.
     most: usize,
     /// For few columns, once many queries have come.
-    tree: OnceLock<Tree>,
+    tree: OnceLock<Box<Tree>>,
 }
 
 /// Bytes that rows in few bits may take beside the rows: beyond, they are made anew for each block of queries, and a search
@@ -136,7 +136,7 @@ impl Knn {
         let asked = self.tree.get().is_none().then_some(queries.len());
         let plain = |i: usize| self.measuring_unit(centred_norm(queries.row(i), &self.centre)) == 1.0;
         let pays = tree::pays(&self.rows, asked, k) && (0..queries.len()).all(plain);
-        pays.then(|| self.tree.get_or_init(|| Tree::new(&self.rows)))
+        pays.then(|| &**self.tree.get_or_init(|| Box::new(Tree::new(&self.rows))))
     }
 
     #[cfg(test)]
