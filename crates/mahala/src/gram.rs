@@ -7,6 +7,7 @@
 
 use crate::dataset::Rows;
 use crate::linalg::{parallelism, times_power_of_two};
+use crate::memory::Lines;
 use crate::pairs::Pair;
 use crate::simd::{Work, run};
 use crate::units::Units;
@@ -35,7 +36,7 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par
 /// A block of rows, in 64-bit numbers.
 pub(crate) struct Block {
     /// Row after row if they are narrow, otherwise strip after strip; 0 beyond the last feature.
-    cells: Vec<f64>,
+    cells: Lines,
     columns: usize,
     used: usize,
 }
@@ -45,7 +46,7 @@ impl Block {
     pub(crate) fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
         let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { strips::size(columns) };
-        Self { cells: vec![0.0; cells], columns, used: 0 }
+        Self { cells: Lines::zeros(cells), columns, used: 0 }
     }
 
     /// Adds the sum of the rows' outer products to the lower triangle of `target`.

@@ -1,7 +1,7 @@
 //! Plain loops compiled a second time for AVX2 and FMA, and chosen at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use pulp::NullaryFnOnce;
+use pulp::{NullaryFnOnce, Simd, WithSimd};
 
 /// A loop to be compiled for more than one processor; `FUSED` if that has fused multiplication and addition.
 pub(crate) trait Work {
@@ -24,6 +24,31 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
         return simd.vectorize(Build::<W, true>(work));
     }
     work.call::<{ cfg!(target_arch = "aarch64") }>()
+}
+
+/// The same work, written for registers of eight numbers, of which there are 32.
+pub(crate) trait Widest: Work<Output = ()> {
+    fn call_widest<S: Simd>(self, simd: S);
+}
+
+/// Runs the build for AVX-512 if the processor has it, otherwise as [`run`].
+pub(crate) fn run_widest<W: Widest>(work: W) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V4::try_new() {
+        return Simd::vectorize(simd, WidestBuild(work));
+    }
+    run(work);
+}
+
+struct WidestBuild<W>(W);
+
+impl<W: Widest> WithSimd for WidestBuild<W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.0.call_widest(simd);
+    }
 }
 
 struct Build<W, const FUSED: bool>(W);

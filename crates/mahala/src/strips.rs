@@ -8,30 +8,28 @@
 
 use crate::gram::BLOCK;
 use crate::linalg::{both, column_mut, triangle_cut};
-use crate::simd::{Work, run};
+use crate::simd::{Widest, Work, run, run_widest};
 use faer::{MatMut, Par};
+use pulp::Simd;
 
-/// Features of a strip: one vector register.
-pub(crate) const LANES: usize = 4;
+/// Features of a strip: a line of the cache.
+pub(crate) const LANES: usize = 8;
 /// The distance between strips: room for one row more than [`BLOCK`], and an odd number of lines of the cache, so that
 /// strips do not share their place in it.
-pub(crate) const STRIDE: usize = LANES * (BLOCK + 2);
-/// Rows of a tile of the target.
-const TALL: usize = 2 * LANES;
-/// Columns of a tile of the target.
+pub(crate) const STRIDE: usize = LANES * (BLOCK + 1);
+/// Columns of a tile of the target in the narrower builds.
 const BROAD: usize = 6;
-/// Columns of the target that are finished together: their strips, 400 kB, stay in the second cache.
-const GROUP: usize = 8 * EVEN;
 /// Columns after which tiles and strips come out even.
-const EVEN: usize = 2 * BROAD;
+const EVEN: usize = 3 * LANES;
+/// Columns of the target that are finished together: their strips, 400 kB, stay in the second cache.
+const GROUP: usize = 4 * EVEN;
 
-/// The four features of one row after the other.
+/// The eight features of one row after the other.
 type Strip = [[f64; LANES]];
 
-/// Numbers in a block of rows of so many features; those beyond the last feature have to be 0. Tiles that begin in the
-/// last strip end in one more.
+/// Numbers in a block of rows of so many features; those beyond the last feature have to be 0.
 pub(crate) fn size(columns: usize) -> usize {
-    (columns.next_multiple_of(EVEN) / LANES + 1) * STRIDE
+    columns.next_multiple_of(EVEN) / LANES * STRIDE
 }
 
 /// Puts rows of a whole number of registers each into the strips, behind the `top` first ones.
@@ -48,7 +46,7 @@ pub(crate) fn put(cells: &mut [f64], top: usize, rows: &[f64], width: usize) {
 pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], rows: usize, par: Par) {
     let cut = triangle_cut(target.ncols(), EVEN);
     let (left, right) = target.split_at_col_mut(cut);
-    let part = |target, first| run(Gram { target, first, cells, rows });
+    let part = |target, first| run_widest(Gram { target, first, cells, rows });
     both(par, || part(left, 0), || part(right, cut));
 }
 
@@ -73,24 +71,37 @@ struct Gram<'a> {
     rows: usize,
 }
 
+impl<'a> Gram<'a> {
+    /// The strip that begins with this feature.
+    #[inline(always)]
+    fn strip(&self, j: usize) -> &'a Strip {
+        self.cells[j / LANES * STRIDE..][..self.rows * LANES].as_chunks().0
+    }
+}
+
+/// Tiles of 8 by 6: with registers of four numbers, twelve of sixteen hold sums.
 impl Work for Gram<'_> {
     type Output = ();
 
     #[inline(always)]
     fn call<const FUSED: bool>(mut self) {
         let (n, first) = (self.target.nrows(), self.first);
-        let (cells, rows) = (self.cells, self.rows);
-        let strip = |j: usize| -> &Strip { cells[j / LANES * STRIDE..][..rows * LANES].as_chunks().0 };
         let end = first + self.target.ncols();
         for left in (first..end).step_by(GROUP) {
-            for i in (left..n).step_by(TALL) {
-                let x = [strip(i), strip(i + LANES)];
-                for j in (left..end.min(left + GROUP).min(i + TALL)).step_by(EVEN) {
-                    let y = [strip(j), strip(j + LANES), strip(j + 2 * LANES)];
-                    add_tile(self.target.as_mut(), first, [i, j], products::<FUSED, 0>(x, [y[0], y[1]]));
-                    if j + BROAD < i + TALL {
-                        let sums = products::<FUSED, { BROAD - LANES }>(x, [y[1], y[2]]);
-                        add_tile(self.target.as_mut(), first, [i, j + BROAD], sums);
+            for i in (left..n).step_by(LANES) {
+                let x = self.strip(i);
+                let below = i + LANES;
+                for j in (left..end.min(left + GROUP).min(below)).step_by(EVEN) {
+                    let y = [self.strip(j), self.strip(j + LANES), self.strip(j + 2 * LANES)];
+                    self.add_tile([i, j], &products::<FUSED, 0>(x, [y[0], y[1]]));
+                    if j + BROAD < below {
+                        self.add_tile([i, j + BROAD], &products::<FUSED, 6>(x, [y[0], y[1]]));
+                    }
+                    if j + 2 * BROAD < below {
+                        self.add_tile([i, j + 2 * BROAD], &products::<FUSED, 4>(x, [y[1], y[2]]));
+                    }
+                    if j + 3 * BROAD < below {
+                        self.add_tile([i, j + 3 * BROAD], &products::<FUSED, 10>(x, [y[1], y[2]]));
                     }
                 }
             }
@@ -98,48 +109,96 @@ impl Work for Gram<'_> {
     }
 }
 
-/// The products of 8 features with 6 of the 8 others, summed over the rows: those from number `SKIP` on.
-#[inline(always)]
-fn products<const FUSED: bool, const SKIP: usize>(x: [&Strip; 2], y: [&Strip; 2]) -> [[f64; TALL]; BROAD] {
-    let mut sums = [[0f64; TALL]; BROAD];
-    for (((x0, x1), y0), y1) in x[0].iter().zip(x[1]).zip(y[0]).zip(y[1]) {
-        let y = [y0[0], y0[1], y0[2], y0[3], y1[0], y1[1], y1[2], y1[3]];
-        for (sums, &y) in sums.iter_mut().zip(&y[SKIP..]) {
+/// Tiles of 24 by 8: with registers of eight numbers, 24 of 32 hold sums.
+impl Widest for Gram<'_> {
+    #[inline(always)]
+    fn call_widest<S: Simd>(mut self, simd: S) {
+        let (n, first) = (self.target.nrows(), self.first);
+        let end = first + self.target.ncols();
+        for left in (first..end).step_by(GROUP) {
+            for i in (left..n).step_by(EVEN) {
+                for j in (left..end.min(left + GROUP).min(i + EVEN)).step_by(LANES) {
+                    let (top, y) = (i.max(j), self.strip(j));
+                    match n.min(i + EVEN).div_ceil(LANES) - top / LANES {
+                        1 => self.tall_tile::<S, 1>(simd, top, j, y),
+                        2 => self.tall_tile::<S, 2>(simd, top, j, y),
+                        _ => self.tall_tile::<S, 3>(simd, top, j, y),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Gram<'_> {
+    /// Strips from feature `i` on, `TALL` of them, times the strip `y` of feature `j`.
+    #[inline(always)]
+    fn tall_tile<S: Simd, const TALL: usize>(&mut self, simd: S, i: usize, j: usize, y: &Strip) {
+        let mut x: [&[S::f64s]; TALL] = [&[]; TALL];
+        for (k, x) in x.iter_mut().enumerate() {
+            *x = &S::as_simd_f64s(self.strip(i + k * LANES).as_flattened()).0[..y.len()];
+        }
+        let mut sums = [[simd.splat_f64s(0.0); TALL]; LANES];
+        for (r, y) in y.iter().enumerate() {
+            for c in 0..LANES {
+                let y = simd.splat_f64s(y[c]);
+                for k in 0..TALL {
+                    sums[c][k] = simd.mul_add_f64s(x[k][r], y, sums[c][k]);
+                }
+            }
+        }
+        for (k, i) in (i..).step_by(LANES).take(TALL).enumerate() {
+            let mut tile = [[0f64; LANES]; LANES];
+            for c in 0..LANES {
+                S::as_mut_simd_f64s(&mut tile[c]).0[0] = sums[c][k];
+            }
+            self.add_tile([i, j], &tile);
+        }
+    }
+
+    /// Adds a tile whose corner is at row `i` and column `j` of the whole.
+    #[inline(always)]
+    fn add_tile<const BROAD: usize>(&mut self, [i, j]: [usize; 2], sums: &[[f64; LANES]; BROAD]) {
+        let first = self.first;
+        let target = &mut self.target;
+        if j + BROAD > i + 1 || i + LANES > target.nrows() {
+            // A copy, or the sums would leave the registers everywhere.
+            let copy = *sums;
+            return add_part(target.as_mut(), first, [i, j], &copy);
+        }
+        for (j, sums) in (j - first..).zip(sums) {
+            let to: &mut [f64; LANES] =
+                column_mut(target.as_mut(), j)[i..].first_chunk_mut().expect("a whole tile");
             for l in 0..LANES {
-                let (low, high) = (sums[l], sums[LANES + l]);
-                sums[l] = if FUSED { y.mul_add(x0[l], low) } else { low + y * x0[l] };
-                sums[LANES + l] = if FUSED { y.mul_add(x1[l], high) } else { high + y * x1[l] };
+                to[l] += sums[l];
+            }
+        }
+    }
+}
+
+/// The products of 8 features with 6 of the 16 others, summed over the rows: those from number `SKIP` on.
+#[inline(always)]
+fn products<const FUSED: bool, const SKIP: usize>(x: &Strip, y: [&Strip; 2]) -> [[f64; LANES]; BROAD] {
+    let mut sums = [[0f64; LANES]; BROAD];
+    for ((x, y0), y1) in x.iter().zip(y[0]).zip(y[1]) {
+        for (c, sums) in sums.iter_mut().enumerate() {
+            let y = if SKIP + c < LANES { y0[SKIP + c] } else { y1[SKIP + c - LANES] };
+            for l in 0..LANES {
+                sums[l] = if FUSED { y.mul_add(x[l], sums[l]) } else { sums[l] + y * x[l] };
             }
         }
     }
     sums
 }
 
-/// Adds a tile whose corner is at row `i` and column `j` of the whole, of which the target begins at column `first`.
-#[inline(always)]
-fn add_tile(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: [[f64; TALL]; BROAD]) {
-    if j + BROAD > i + 1 || i + TALL > target.nrows() {
-        // A copy, or the sums would leave the registers everywhere.
-        let copy = sums;
-        return add_part(target, first, [i, j], &copy);
-    }
-    for (j, sums) in (j - first..).zip(&sums) {
-        let to: &mut [f64; TALL] =
-            column_mut(target.as_mut(), j)[i..].first_chunk_mut().expect("a whole tile");
-        for l in 0..TALL {
-            to[l] += sums[l];
-        }
-    }
-}
-
 /// The same for what of a tile is in the lower triangle.
 #[inline(never)]
-fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: &[[f64; TALL]; BROAD]) {
+fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: &[[f64; LANES]]) {
     for (j, sums) in (j..first + target.ncols()).zip(sums) {
         // From the diagonal on.
         let above = j.saturating_sub(i);
         let to = &mut column_mut(target.as_mut(), j - first)[i + above..];
-        to.iter_mut().zip(&sums[above.min(TALL)..]).for_each(|(to, sum)| *to += sum);
+        to.iter_mut().zip(&sums[above.min(LANES)..]).for_each(|(to, sum)| *to += sum);
     }
 }
 
