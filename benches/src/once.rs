@@ -2,11 +2,11 @@
 
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, bail};
-use mahala::{Dataset, Gmml, Knn, Moments, PairRule, Rows, TChoice};
+use mahala::{Dataset, Gmml, Knn, Moments, PairRule, Pairs, Random, Rows, TChoice};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Runs `kind` (`fit`, `sampled`, `knn`, or `stream`: moments of rows that are made as they are needed) on
+/// Runs `kind` (`fit`, `sampled`, `pairs`: the same with the draw before it, `knn`, or `stream`: moments of rows that are made as they are needed) on
 /// generated rows; tells times and the peak of memory.
 pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
     let mut times = Times::default();
@@ -19,7 +19,8 @@ pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repe
         // What making the rows needed does not count.
         std::fs::write("/proc/self/clear_refs", "5")?;
         before = peak_bytes()?;
-        with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data))))??;
+        let pairs = Pairs::sampled(data.labels(), &mut Random::new(0, 0));
+        with_threads(threads, || (0..repeats).try_for_each(|_| times.add(|| work(kind, &data, &pairs))))??;
     }
     Ok(json!({
         "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
@@ -35,16 +36,17 @@ fn shared(data: Dataset) -> Result<Dataset> {
     Ok(Dataset::new(Rows::shared(Arc::new(rows.into_values()), columns)?, labels)?)
 }
 
-fn work(kind: &str, data: &Dataset) -> Result<()> {
+fn work(kind: &str, data: &Dataset, pairs: &Pairs) -> Result<()> {
     let gmml = Gmml { t: TChoice::Fixed(0.5), memory_limit_gb: 64.0, ..Gmml::default() };
     match kind {
         "fit" => drop(gmml.fit(data)?),
         "sampled" => drop(Gmml { pairs: PairRule::Sampled, ..gmml }.fit(data)?),
+        "pairs" => drop(gmml.fit_pairs(data.rows(), pairs)?),
         "knn" => {
             let queries = data.rows().subset(&(0..data.len().min(1000)).collect::<Vec<_>>());
             drop(Knn::new(data.rows().clone())?.search(&queries, 5)?);
         }
-        _ => bail!("kind '{kind}': fit, sampled or knn"),
+        _ => bail!("kind '{kind}': fit, sampled, pairs or knn"),
     }
     Ok(())
 }

@@ -2,16 +2,18 @@
 //!
 //! A reflection leaves `A − vwᵀ − wvᵀ` behind, and the next one asks for the product of that with its own `x`. Both are
 //! done in one pass over the lower triangle: an entry is read, brought up to date, multiplied for its row and for its column,
-//! and written. Tiles of 4 by 4 on the diagonal are kept whole, both triangles, so that no entry is treated alone.
+//! and written. Tiles of 8 by 8 on the diagonal are kept whole, both triangles, so that no entry is treated alone, and
+//! columns below them begin a line of the cache.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::{both, column_mut, sum_of_eights, triangle_cut};
+use crate::memory::Lines;
 use faer::linalg::householder::make_householder_in_place;
 use faer::{ColMut, MatMut, Par};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of a tile on the diagonal.
-const TILE: usize = 4;
+const TILE: usize = 8;
 /// From this order on a pass is shared between two threads.
 const SHARED: usize = 500;
 
@@ -21,7 +23,7 @@ pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     let n = a.nrows();
     mirror_tiles(a.as_mut());
     // The last reflection and its image, which are still to be subtracted; the next one, and its product.
-    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| vec![0.0; n]);
+    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| Lines::zeros(n));
     let mut taus = Vec::with_capacity(n - 1);
     for k in 0..n - 1 {
         let now = &mut column_mut(a.as_mut(), k)[k..];
@@ -95,8 +97,16 @@ impl WithSimd for Pass<'_> {
                 return self.last_tile(top);
             }
             self.tile(top);
-            self.two_columns(simd, top, below);
-            self.two_columns(simd, top + 2, below);
+            // As many columns together as there are registers for.
+            if size_of::<S::f64s>() == size_of::<[f64; TILE]>() {
+                for j in (top..below).step_by(4) {
+                    self.some_columns::<S, 4>(simd, j, below);
+                }
+            } else {
+                for j in (top..below).step_by(2) {
+                    self.some_columns::<S, 2>(simd, j, below);
+                }
+            }
         }
     }
 }
@@ -105,11 +115,11 @@ impl Pass<'_> {
     /// The tile on the diagonal that begins at `top`.
     #[inline(always)]
     fn tile(&mut self, top: usize) {
-        let (v, w, x) = (four(&self.v[top..]), four(&self.w[top..]), four(&self.x[top..]));
+        let (v, w, x) = (eight(&self.v[top..]), eight(&self.w[top..]), eight(&self.x[top..]));
         let mut sums = [0f64; TILE];
         for c in 0..TILE {
             let column = &mut column_mut(self.a.as_mut(), top + c - self.first)[top..top + TILE];
-            let mut p = four(column);
+            let mut p = eight(column);
             for l in 0..TILE {
                 p[l] -= v[l] * w[c] + w[l] * v[c];
                 sums[l] += p[l] * x[c];
@@ -130,49 +140,61 @@ impl Pass<'_> {
         }
     }
 
-    /// Columns `j` and `j + 1`, from row `below` on.
+    /// Columns `j..j + N`, from row `below` on.
     #[inline(always)]
-    fn two_columns<S: Simd>(&mut self, simd: S, j: usize, below: usize) {
-        let Self { v, w, x, .. } = *self;
-        let (left, right) = self.a.as_mut().subcols_mut(j - self.first, 2).split_at_col_mut(1);
-        let (a, a_rest) = S::as_mut_simd_f64s(&mut column_mut(left, 0)[below..]);
-        let (b, b_rest) = S::as_mut_simd_f64s(&mut column_mut(right, 0)[below..]);
+    fn some_columns<S: Simd, const N: usize>(&mut self, simd: S, j: usize, below: usize) {
+        let Self { v, w, x, first, .. } = *self;
+        let n = x.len();
+        let mut below_tile = self.a.as_mut().subcols_mut(j - first, N).col_iter_mut().map(|column| {
+            &mut column.try_as_col_major_mut().expect("an owned matrix").as_slice_mut()[below..]
+        });
+        let mut columns: [&mut [f64]; N] = std::array::from_fn(|_| below_tile.next().expect("N columns"));
         let (head, y) = self.y.split_at_mut(below);
-        let (y, y_rest) = S::as_mut_simd_f64s(y);
-        let (v_j, w_j, x_j) = ([v[j], v[j + 1]], [w[j], w[j + 1]], [x[j], x[j + 1]]);
-        let ((v, v_rest), (w, w_rest)) = (S::as_simd_f64s(&v[below..]), S::as_simd_f64s(&w[below..]));
-        let (x, x_rest) = S::as_simd_f64s(&x[below..]);
         // Not by closures, which would not take on the instructions of this function.
-        let (less_v, less_w) = (
-            [simd.splat_f64s(-v_j[0]), simd.splat_f64s(-v_j[1])],
-            [simd.splat_f64s(-w_j[0]), simd.splat_f64s(-w_j[1])],
-        );
-        let factors = [simd.splat_f64s(x_j[0]), simd.splat_f64s(x_j[1])];
-        let mut sums = [simd.splat_f64s(0.0), simd.splat_f64s(0.0)];
-        let entries = a.iter_mut().zip(b).zip(v.iter().zip(w)).zip(x.iter().zip(y));
-        for (((a, b), (v, w)), (x, y)) in entries {
-            let p = simd.mul_add_e_f64s(*w, less_v[0], simd.mul_add_e_f64s(*v, less_w[0], *a));
-            let q = simd.mul_add_e_f64s(*w, less_v[1], simd.mul_add_e_f64s(*v, less_w[1], *b));
-            sums = [simd.mul_add_e_f64s(p, *x, sums[0]), simd.mul_add_e_f64s(q, *x, sums[1])];
-            *y = simd.mul_add_e_f64s(q, factors[1], simd.mul_add_e_f64s(p, factors[0], *y));
-            (*a, *b) = (p, q);
+        let zero = simd.splat_f64s(0.0);
+        let (mut less_v, mut less_w, mut factors, mut sums) = ([zero; N], [zero; N], [zero; N], [zero; N]);
+        for c in 0..N {
+            less_v[c] = simd.splat_f64s(-v[j + c]);
+            less_w[c] = simd.splat_f64s(-w[j + c]);
+            factors[c] = simd.splat_f64s(x[j + c]);
         }
-        let (mut of_a, mut of_b) = (simd.reduce_sum_f64s(sums[0]), simd.reduce_sum_f64s(sums[1]));
-        let rest =
-            a_rest.iter_mut().zip(b_rest).zip(v_rest.iter().zip(w_rest)).zip(x_rest.iter().zip(y_rest));
-        for (((a, b), (v, w)), (x, y)) in rest {
-            *a -= v * w_j[0] + w * v_j[0];
-            *b -= v * w_j[1] + w * v_j[1];
-            *y += *a * x_j[0] + *b * x_j[1];
-            of_a += *a * x;
-            of_b += *b * x;
+        let (v, w, x) = (&v[below..], &w[below..], &x[below..]);
+        let whole = S::as_simd_f64s(x).0.len();
+        {
+            let y = &mut S::as_mut_simd_f64s(y).0[..whole];
+            let (v, w, x) = (
+                &S::as_simd_f64s(v).0[..whole],
+                &S::as_simd_f64s(w).0[..whole],
+                &S::as_simd_f64s(x).0[..whole],
+            );
+            let a = columns.each_mut().map(|column| &mut S::as_mut_simd_f64s(column).0[..whole]);
+            for i in 0..whole {
+                let (v, w, x, mut image) = (v[i], w[i], x[i], y[i]);
+                for c in 0..N {
+                    let p = simd.mul_add_e_f64s(w, less_v[c], simd.mul_add_e_f64s(v, less_w[c], a[c][i]));
+                    sums[c] = simd.mul_add_e_f64s(p, x, sums[c]);
+                    image = simd.mul_add_e_f64s(p, factors[c], image);
+                    a[c][i] = p;
+                }
+                y[i] = image;
+            }
         }
-        head[j] += of_a;
-        head[j + 1] += of_b;
+        let rest = whole * (size_of::<S::f64s>() / size_of::<f64>());
+        for c in 0..N {
+            let mut sum = simd.reduce_sum_f64s(sums[c]);
+            let (v_j, w_j, x_j) = (self.v[j + c], self.w[j + c], self.x[j + c]);
+            for i in rest..n - below {
+                let p = columns[c][i] - (v[i] * w_j + w[i] * v_j);
+                columns[c][i] = p;
+                sum += p * x[i];
+                y[i] += p * x_j;
+            }
+            head[j + c] += sum;
+        }
     }
 }
 
 #[inline(always)]
-fn four(x: &[f64]) -> [f64; TILE] {
+fn eight(x: &[f64]) -> [f64; TILE] {
     *x.first_chunk().expect("a whole tile")
 }

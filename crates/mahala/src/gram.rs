@@ -9,11 +9,12 @@ use crate::dataset::Rows;
 use crate::linalg::{parallelism, times_power_of_two};
 use crate::memory::Lines;
 use crate::pairs::Pair;
-use crate::simd::{Work, run};
+use crate::simd::{Widest, Work, run_widest};
 use crate::units::Units;
 use crate::{narrow, strips};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, ContiguousFwd, MatMut, MatRef, Par};
+use pulp::Simd;
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
 pub(crate) const BLOCK: usize = 512;
@@ -45,14 +46,14 @@ impl Block {
     /// Room for as many rows, at most [`BLOCK`], and one more.
     pub(crate) fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
-        let cells = if narrow::is(columns) { narrow::width(columns) * rows } else { strips::size(columns) };
+        let cells = if narrow::is(columns) { narrow::stride(columns) * rows } else { strips::size(columns) };
         Self { cells: Lines::zeros(cells), columns, used: 0 }
     }
 
     /// Adds the sum of the rows' outer products to the lower triangle of `target`.
     pub(crate) fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
         if narrow::is(self.columns) {
-            return narrow::add_gram(target, &self.cells[..self.used * narrow::width(self.columns)]);
+            return narrow::add_gram(target, &self.cells[..self.used * narrow::stride(self.columns)]);
         }
         strips::add_gram(target, &self.cells, self.used, par);
     }
@@ -128,7 +129,7 @@ impl Block {
     /// Where a feature begins, and how far its cells are apart.
     fn place_of_feature(&self, j: usize) -> (usize, usize) {
         if narrow::is(self.columns) {
-            return (j, narrow::width(self.columns));
+            return (j, narrow::stride(self.columns));
         }
         (j / strips::LANES * strips::STRIDE + j % strips::LANES, strips::LANES)
     }
@@ -136,7 +137,7 @@ impl Block {
     /// Writes rows from a source: in place if they are narrow, otherwise some of them beside the block, from
     /// where they go to their strips, whole lines of the cache at a time.
     fn write(&mut self, source: impl Source) {
-        run(Write { block: self, source });
+        run_widest(Write { block: self, source });
     }
 
     fn measure_in(&mut self, units: &Units) {
@@ -151,8 +152,8 @@ impl Block {
 /// What rows of a block are made of. (Not a closure: the compiler may leave that a function of its own, without the
 /// instructions of the loop it is called from.)
 trait Source {
-    /// Writes row number `i` of the block.
-    fn fill(&self, i: usize, to: &mut [f64]);
+    /// Writes row number `i` of the block, `N` numbers at a time.
+    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]);
 }
 
 /// Some rows of a table.
@@ -176,7 +177,7 @@ struct ScaledDifferences<'a> {
 
 impl<T: Copy + Into<f64>> Source for RowsOf<'_, T> {
     #[inline(always)]
-    fn fill(&self, i: usize, to: &mut [f64]) {
+    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
         let row = self.rows.row(self.indices[i]).as_slice();
         to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
     }
@@ -194,14 +195,15 @@ impl Differences<'_> {
 
 impl Source for Differences<'_> {
     #[inline(always)]
-    fn fill(&self, i: usize, to: &mut [f64]) {
+    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
         let (a, b, root) = self.ends(i, to.len());
-        for (to, (a, b)) in to.as_chunks_mut().0.iter_mut().zip(a.as_chunks().0.iter().zip(b.as_chunks().0)) {
+        let both = a.as_chunks::<N>().0.iter().zip(b.as_chunks().0);
+        for (to, (a, b)) in to.as_chunks_mut().0.iter_mut().zip(both) {
             write_difference(to, a, b, root);
         }
         // Where registers do not come out even, the last overlaps the one before it.
-        if !to.len().is_multiple_of(4) {
-            match (to.last_chunk_mut(), a.last_chunk(), b.last_chunk()) {
+        if !to.len().is_multiple_of(N) {
+            match (to.last_chunk_mut::<N>(), a.last_chunk(), b.last_chunk()) {
                 (Some(to), Some(a), Some(b)) => write_difference(to, a, b, root),
                 _ => to.iter_mut().zip(a.iter().zip(b)).for_each(|(to, (a, b))| *to = root * (a - b)),
             }
@@ -211,7 +213,7 @@ impl Source for Differences<'_> {
 
 impl Source for ScaledDifferences<'_> {
     #[inline(always)]
-    fn fill(&self, i: usize, to: &mut [f64]) {
+    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
         let (a, b, root) = self.differences.ends(i, to.len());
         for (j, to) in to.iter_mut().enumerate() {
             // Scaled before the subtraction, so that ±1e308 does not overflow.
@@ -222,10 +224,10 @@ impl Source for ScaledDifferences<'_> {
 }
 
 #[inline(always)]
-fn write_difference(to: &mut [f64; 4], a: &[f64; 4], b: &[f64; 4], root: f64) {
+fn write_difference<const N: usize>(to: &mut [f64; N], a: &[f64; N], b: &[f64; N], root: f64) {
     // All is read before anything is written, or the compiler would fear that one changes the other.
     let mut difference = *a;
-    for l in 0..4 {
+    for l in 0..N {
         difference[l] = root * (difference[l] - b[l]);
     }
     *to = difference;
@@ -245,11 +247,25 @@ impl<F: Source> Work for Write<'_, F> {
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) {
+        self.by_registers::<4>();
+    }
+}
+
+impl<F: Source> Widest for Write<'_, F> {
+    #[inline(always)]
+    fn call_widest<S: Simd>(self, _: S) {
+        self.by_registers::<8>();
+    }
+}
+
+impl<F: Source> Write<'_, F> {
+    #[inline(always)]
+    fn by_registers<const N: usize>(self) {
         let Self { block: Block { cells, columns, used }, source } = self;
         let (columns, used) = (*columns, *used);
         if narrow::is(columns) {
-            for (i, row) in cells.chunks_exact_mut(narrow::width(columns)).take(used).enumerate() {
-                source.fill(i, &mut row[..columns]);
+            for (i, row) in cells.chunks_exact_mut(narrow::stride(columns)).take(used).enumerate() {
+                source.fill::<N>(i, &mut row[..columns]);
             }
             return;
         }
@@ -258,7 +274,7 @@ impl<F: Source> Work for Write<'_, F> {
         for top in (0..used).step_by(TOGETHER) {
             let count = TOGETHER.min(used - top);
             for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
-                source.fill(top + i, &mut row[..columns]);
+                source.fill::<N>(top + i, &mut row[..columns]);
             }
             strips::put(cells, top, &rows[..count * width], width);
         }

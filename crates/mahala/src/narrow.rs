@@ -6,11 +6,15 @@
 //! for AVX2 and FMA, and chosen at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::simd::{Work, run};
+use crate::linalg::column_mut;
+use crate::simd::{Widest, Work, run, run_widest};
 use faer::MatMut;
+use pulp::Simd;
 
-/// Features in one vector register.
+/// Features in one vector register of the narrower builds.
 const LANES: usize = 4;
+/// Features in a line of the cache, and in one register of the widest build.
+const LINE: usize = 8;
 /// Above this, strips are faster.
 const WIDEST: usize = 63;
 
@@ -19,14 +23,14 @@ pub(crate) fn is(columns: usize) -> bool {
     columns <= WIDEST
 }
 
-/// The distance between rows: whole registers. What is between them and the next row is 0.
-pub(crate) fn width(columns: usize) -> usize {
-    columns.next_multiple_of(LANES)
+/// The distance between rows: whole lines of the cache. What is between them and the next row is 0.
+pub(crate) fn stride(columns: usize) -> usize {
+    columns.next_multiple_of(LINE)
 }
 
 /// `target += rowsᵀ·rows`, lower triangle only.
 pub(crate) fn add_gram(target: MatMut<'_, f64>, rows: &[f64]) {
-    run(Gram { target, rows });
+    run_widest(Gram { target, rows });
 }
 
 /// Subtracts the weighted mean from the first `used` rows, and multiplies each by the root of its weight;
@@ -37,8 +41,8 @@ pub(crate) fn centre(
     used: usize,
     weights: Option<(&[f64], &[f64])>,
 ) -> Vec<f64> {
-    let width = width(columns);
-    let mut mean = run(Centre { rows: &mut cells[..used * width], width, weights });
+    let (stride, width) = (stride(columns), columns.next_multiple_of(LANES));
+    let mut mean = run(Centre { rows: &mut cells[..used * stride], stride, width, weights });
     mean.truncate(columns);
     mean
 }
@@ -53,20 +57,20 @@ impl Work for Gram<'_> {
 
     #[inline(always)]
     fn call<const FUSED: bool>(mut self) {
-        let width = width(self.target.ncols());
+        let width = self.target.ncols().next_multiple_of(LANES);
         for j in (0..width).step_by(2 * LANES) {
             if j + LANES == width {
-                self.tile::<LANES, LANES, FUSED>(width, j, j);
+                self.tile::<LANES, LANES, FUSED>(j, j);
                 continue;
             }
             // From the diagonal down, six features at a time; four where six would not come out even.
             let mut i = j;
             while i < width {
                 if matches!(width - i, 4 | 8) {
-                    self.tile::<4, { 2 * LANES }, FUSED>(width, i, j);
+                    self.tile::<4, { 2 * LANES }, FUSED>(i, j);
                     i += 4;
                 } else {
-                    self.tile::<6, { 2 * LANES }, FUSED>(width, i, j);
+                    self.tile::<6, { 2 * LANES }, FUSED>(i, j);
                     i += 6;
                 }
             }
@@ -77,9 +81,9 @@ impl Work for Gram<'_> {
 impl Gram<'_> {
     /// Features `i..i + M` times features `j..j + N`: M·N sums in registers.
     #[inline(always)]
-    fn tile<const M: usize, const N: usize, const FUSED: bool>(&mut self, width: usize, i: usize, j: usize) {
+    fn tile<const M: usize, const N: usize, const FUSED: bool>(&mut self, i: usize, j: usize) {
         let mut sums = [[0f64; N]; M];
-        for row in self.rows.chunks_exact(width) {
+        for row in self.rows.chunks_exact(stride(self.target.ncols())) {
             let (x, y): (&[f64; M], &[f64; N]) = (first_of(&row[i..]), first_of(&row[j..]));
             for (sums, x) in sums.iter_mut().zip(x) {
                 for (sum, y) in sums.iter_mut().zip(y) {
@@ -96,6 +100,71 @@ impl Gram<'_> {
     }
 }
 
+/// Columns by eights, and those before them that are left: so the rows from an eight's diagonal down are a whole number
+/// of registers, of which three are taken at a time.
+impl Widest for Gram<'_> {
+    #[inline(always)]
+    fn call_widest<S: Simd>(mut self, simd: S) {
+        let n = self.target.ncols();
+        let left = n % LINE;
+        if left > LANES {
+            self.down::<S, LINE>(simd, 0, left);
+        } else if left > 0 {
+            self.down::<S, LANES>(simd, 0, left);
+        }
+        for j in (left..n).step_by(LINE) {
+            self.down::<S, LINE>(simd, j, LINE);
+        }
+    }
+}
+
+impl Gram<'_> {
+    /// The first `count` of the columns `j..j + BROAD`, from the diagonal down.
+    #[inline(always)]
+    fn down<S: Simd, const BROAD: usize>(&mut self, simd: S, j: usize, count: usize) {
+        let n = self.target.ncols();
+        for i in (j..n).step_by(3 * LINE) {
+            match (n - i).div_ceil(LINE) {
+                1 => self.tall_tile::<S, 1, BROAD>(simd, [i, j], count),
+                2 => self.tall_tile::<S, 2, BROAD>(simd, [i, j], count),
+                _ => self.tall_tile::<S, 3, BROAD>(simd, [i, j], count),
+            }
+        }
+    }
+
+    /// `TALL` registers of features from `i` on, times features `j..j + BROAD`, of which the first `count` are kept.
+    #[inline(always)]
+    fn tall_tile<S: Simd, const TALL: usize, const BROAD: usize>(
+        &mut self,
+        simd: S,
+        [i, j]: [usize; 2],
+        count: usize,
+    ) {
+        let n = self.target.ncols();
+        let mut sums = [[simd.splat_f64s(0.0); TALL]; BROAD];
+        for row in self.rows.chunks_exact(stride(n)) {
+            let x: &[S::f64s; TALL] =
+                S::as_simd_f64s(&row[i..]).0.first_chunk().expect("a row is whole lines long");
+            let y: &[f64; BROAD] = first_of(&row[j..]);
+            for c in 0..BROAD {
+                let y = simd.splat_f64s(y[c]);
+                for k in 0..TALL {
+                    sums[c][k] = simd.mul_add_f64s(x[k], y, sums[c][k]);
+                }
+            }
+        }
+        for c in 0..count {
+            let mut tile = [[0f64; LINE]; TALL];
+            for k in 0..TALL {
+                S::as_mut_simd_f64s(&mut tile[k]).0[0] = sums[c][k];
+            }
+            let above = (j + c).saturating_sub(i);
+            let to = &mut column_mut(self.target.as_mut(), j + c)[i + above..];
+            to.iter_mut().zip(&tile.as_flattened()[above..]).for_each(|(to, sum)| *to += sum);
+        }
+    }
+}
+
 #[inline(always)]
 fn first_of<const N: usize>(cells: &[f64]) -> &[f64; N] {
     cells.first_chunk().expect("a row is a whole number of registers long")
@@ -103,6 +172,7 @@ fn first_of<const N: usize>(cells: &[f64]) -> &[f64; N] {
 
 struct Centre<'a> {
     rows: &'a mut [f64],
+    stride: usize,
     width: usize,
     weights: Option<(&'a [f64], &'a [f64])>,
 }
@@ -112,14 +182,14 @@ impl Work for Centre<'_> {
 
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> Vec<f64> {
-        let Self { rows, width, weights } = self;
+        let Self { rows, stride, width, weights } = self;
         let mut mean = vec![0.0; width];
         for j in (0..width).step_by(4 * LANES) {
             match (width - j) / LANES {
-                1 => centre_columns::<LANES>(rows, width, j, weights, &mut mean),
-                2 => centre_columns::<{ 2 * LANES }>(rows, width, j, weights, &mut mean),
-                3 => centre_columns::<{ 3 * LANES }>(rows, width, j, weights, &mut mean),
-                _ => centre_columns::<{ 4 * LANES }>(rows, width, j, weights, &mut mean),
+                1 => centre_columns::<LANES>(rows, stride, j, weights, &mut mean),
+                2 => centre_columns::<{ 2 * LANES }>(rows, stride, j, weights, &mut mean),
+                3 => centre_columns::<{ 3 * LANES }>(rows, stride, j, weights, &mut mean),
+                _ => centre_columns::<{ 4 * LANES }>(rows, stride, j, weights, &mut mean),
             }
         }
         mean
@@ -130,26 +200,26 @@ impl Work for Centre<'_> {
 #[inline(always)]
 fn centre_columns<const N: usize>(
     rows: &mut [f64],
-    width: usize,
+    stride: usize,
     j: usize,
     weights: Option<(&[f64], &[f64])>,
     mean: &mut [f64],
 ) {
     let pivot: [f64; N] = *first_of(&rows[j..]);
     let mut sums = [0f64; N];
-    for (i, row) in rows.chunks_exact(width).enumerate() {
+    for (i, row) in rows.chunks_exact(stride).enumerate() {
         let x: &[f64; N] = first_of(&row[j..]);
         let w = weights.map_or(1.0, |(weights, _)| weights[i]);
         for l in 0..N {
             sums[l] += w * (x[l] - pivot[l]);
         }
     }
-    let total = weights.map_or((rows.len() / width) as f64, |(weights, _)| weights.iter().sum());
+    let total = weights.map_or((rows.len() / stride) as f64, |(weights, _)| weights.iter().sum());
     for l in 0..N {
         sums[l] = pivot[l] + sums[l] / total;
     }
     mean[j..j + N].copy_from_slice(&sums);
-    for (i, row) in rows.chunks_exact_mut(width).enumerate() {
+    for (i, row) in rows.chunks_exact_mut(stride).enumerate() {
         let root = weights.map_or(1.0, |(_, roots)| roots[i]);
         let x: &mut [f64; N] = row[j..].first_chunk_mut().expect("a row is a whole number of registers long");
         for l in 0..N {

@@ -28,7 +28,11 @@ pub struct Pair {
 /// # Ok::<(), mahala::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pairs(Vec<Pair>);
+pub struct Pairs {
+    list: Vec<Pair>,
+    /// The rows that the tables of first and of second ends must have at least.
+    rows: [usize; 2],
+}
 
 impl Pair {
     /// A similar pair of weight 1.
@@ -54,14 +58,24 @@ impl Pairs {
     /// # Errors
     /// An index that names no row, or a weight that is negative or not finite.
     pub fn new(pairs: Vec<Pair>, first_rows: usize, second_rows: usize) -> Result<Self> {
-        let pairs = Self(pairs);
-        pairs.check(first_rows, second_rows)?;
-        Ok(pairs)
+        for (pair, p) in pairs.iter().enumerate() {
+            for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
+                if row >= rows {
+                    return Err(Error::PairOutOfRange { pair, row, rows });
+                }
+            }
+            if !(0.0..=f64::MAX).contains(&p.weight) {
+                return Err(Error::Weight { index: pair, value: p.weight });
+            }
+        }
+        Ok(Self::trusted(pairs))
     }
 
-    /// Wraps pairs that are valid by the way they were made.
-    pub(crate) fn trusted(pairs: Vec<Pair>) -> Self {
-        Self(pairs)
+    /// Wraps pairs whose weights are valid by the way they were made.
+    pub(crate) fn trusted(list: Vec<Pair>) -> Self {
+        let most = |rows: [usize; 2], p: &Pair| [rows[0].max(p.first + 1), rows[1].max(p.second + 1)];
+        let rows = list.iter().fold([0; 2], most);
+        Self { list, rows }
     }
 
     /// Differences as pairs: each row, and the one row of a second table that is the origin.
@@ -84,24 +98,12 @@ impl Pairs {
         Self::new((0..rows).map(pair).collect(), rows, 1)
     }
 
-    /// Every pair must name rows that exist, and weigh something finite and not negative.
+    /// Whether every pair names rows that tables of this many rows have; which does not, if one does not.
     pub(crate) fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
-        let weighs = |p: &Pair| (0.0..=f64::MAX).contains(&p.weight);
-        // All of them in one look, as hardly ever one is wrong; only then, which.
-        if self.0.iter().all(|p| p.first < first_rows && p.second < second_rows && weighs(p)) {
+        if self.rows[0] <= first_rows && self.rows[1] <= second_rows {
             return Ok(());
         }
-        for (pair, p) in self.0.iter().enumerate() {
-            for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
-                if row >= rows {
-                    return Err(Error::PairOutOfRange { pair, row, rows });
-                }
-            }
-            if !weighs(p) {
-                return Err(Error::Weight { index: pair, value: p.weight });
-            }
-        }
-        Ok(())
+        Self::new(self.list.clone(), first_rows, second_rows).map(drop)
     }
 
     /// All `n(n−1)/2` unordered pairs, listed. For the sums over them, [`crate::Scatter::all_pairs`]
@@ -115,7 +117,7 @@ impl Pairs {
                 Pair::dissimilar(first, second)
             }
         };
-        Self((0..codes.len()).flat_map(|i| (i + 1..codes.len()).map(move |j| pair(i, j))).collect())
+        Self::trusted((0..codes.len()).flat_map(|i| (i + 1..codes.len()).map(move |j| pair(i, j))).collect())
     }
 
     /// The paper's draw: [`pair_budget`] pairs, both ends uniform with replacement, equal labels → 𝒮.
@@ -129,28 +131,28 @@ impl Pairs {
             .into_iter()
             .zip(seconds)
             .map(|(i, j)| if codes[i] == codes[j] { Pair::similar(i, j) } else { Pair::dissimilar(i, j) });
-        Self(pairs.collect())
+        Self::trusted(pairs.collect())
     }
 
     /// The pairs, in order.
     pub fn as_slice(&self) -> &[Pair] {
-        &self.0
+        &self.list
     }
 
     /// How many pairs there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.list.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// The chosen pairs, in the order given.
     #[must_use]
     pub fn subset(&self, indices: &[usize]) -> Self {
-        Self(indices.iter().map(|&i| self.0[i]).collect())
+        Self::trusted(indices.iter().map(|&i| self.list[i]).collect())
     }
 }
 

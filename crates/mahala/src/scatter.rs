@@ -217,6 +217,11 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
+/// Pairs of a block: of few columns fewer, so that it stays in the nearest cache.
+fn depth(columns: usize) -> usize {
+    if columns < 32 { BLOCK / 4 } else { BLOCK }
+}
+
 /// The sum over the pairs of one kind.
 fn sum_of_differences(
     tables: [&Rows; 2],
@@ -226,15 +231,18 @@ fn sum_of_differences(
 ) -> (Mat<f64>, PairCount) {
     let n = units.exponents().len();
     let (mut sum, mut count) = (Mat::zeros(n, n), PairCount { pairs: 0, weight: 0.0 });
-    let (mut chosen, mut block) = (vec![0; BLOCK.min(pairs.len())], None);
+    let (mut chosen, mut block) = (vec![0; depth(n).min(pairs.len())], None);
     let mut next = 0;
     loop {
         // Without a branch on the kind, which nobody can foresee.
         let mut found = 0;
         while next < pairs.len() && found < chosen.len() {
-            chosen[found] = next;
-            found += usize::from(pairs[next].similar == similar);
-            next += 1;
+            let end = pairs.len().min(next + chosen.len() - found);
+            for (i, pair) in (next..).zip(&pairs[next..end]) {
+                chosen[found] = i;
+                found += usize::from(pair.similar == similar);
+            }
+            next = end;
         }
         let chosen = &chosen[..found];
         if chosen.is_empty() {

@@ -27,27 +27,27 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
 }
 
 /// The same work, written for registers of eight numbers, of which there are 32.
-pub(crate) trait Widest: Work<Output = ()> {
-    fn call_widest<S: Simd>(self, simd: S);
+pub(crate) trait Widest: Work {
+    fn call_widest<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 /// Runs the build for AVX-512 if the processor has it, otherwise as [`run`].
-pub(crate) fn run_widest<W: Widest>(work: W) {
+pub(crate) fn run_widest<W: Widest>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V4::try_new() {
         return Simd::vectorize(simd, WidestBuild(work));
     }
-    run(work);
+    run(work)
 }
 
 struct WidestBuild<W>(W);
 
 impl<W: Widest> WithSimd for WidestBuild<W> {
-    type Output = ();
+    type Output = W::Output;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.0.call_widest(simd);
+    fn with_simd<S: Simd>(self, simd: S) -> W::Output {
+        self.0.call_widest(simd)
     }
 }
 

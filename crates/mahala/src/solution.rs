@@ -137,10 +137,11 @@ pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
 /// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = SWΛ⁻¹WᵀS`.
 fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norm_s: f64, norm_d: f64) -> (f64, f64) {
     let (w, log_lambda) = (geodesic.directions(), geodesic.log_eigenvalues());
+    let inverse: Vec<f64> = log_lambda.iter().map(|l| (-l).exp()).collect();
     let s_times = |x: &[f64]| outer_times(l, |j| j, |_| 1.0, x);
     let condition_s = condition_estimate(norm_s, w.nrows(), |x| outer_times(w, |_| 0, |_| 1.0, x));
     let condition_d = condition_estimate(norm_d, w.nrows(), |x| {
-        s_times(&outer_times(w, |_| 0, |k| (-log_lambda[k]).exp(), &s_times(x)))
+        s_times(&outer_times(w, |_| 0, |k| inverse[k], &s_times(x)))
     });
     (condition_s, condition_d)
 }
