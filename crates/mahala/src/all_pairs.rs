@@ -45,7 +45,7 @@ struct Order<'a> {
 
 /// Where threads pay, rows are summed in runs of at least this many, and in at most [`RUNS`] runs.
 const RUN: usize = 32 * BLOCK;
-const RUNS: usize = 16;
+const RUNS: usize = 32;
 
 impl Scatter {
     /// All pairs at once, in `O(c·d²)` from the moments.
@@ -159,9 +159,15 @@ impl Pooled {
             n
         };
         let run = |first: usize| Self::of_run(rows, first..(first + length).min(n), order, units, par);
-        let firsts: Vec<usize> = (length..n).step_by(length).collect();
-        let (first, rest) = rayon::join(|| run(0), || firsts.into_par_iter().map(run).collect::<Vec<Self>>());
-        rest.into_iter().fold(first, |sum, part| sum.merged(part, &order.sizes))
+        if length == n {
+            return run(0);
+        }
+        // As many runs at a time as there are threads, so that no more sums are there at once; added in order.
+        let firsts: Vec<usize> = (0..n).step_by(length).collect();
+        let parts = firsts
+            .chunks(rayon::current_num_threads())
+            .flat_map(|firsts| firsts.par_iter().map(|&first| run(first)).collect::<Vec<Self>>());
+        parts.reduce(|sum, part| sum.merged(part, &order.sizes)).expect("there are runs")
     }
 
     fn of_run<T: Copy + Into<f64>>(

@@ -3,10 +3,10 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
-use crate::linalg::{mirror_lower, parallelism, times_power_of_two};
+use crate::linalg::{both, mirror_lower, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
 use crate::units::{Units, column_peaks};
-use faer::{Mat, MatRef};
+use faer::{Mat, MatRef, Par};
 
 /// `S` and `D`, with the number of pairs behind each.
 ///
@@ -65,18 +65,20 @@ impl Scatter {
         pairs.check(first.len(), second.len())?;
         let sums = |units: &Units| {
             let sum = |similar: bool| sum_of_differences([first, second], pairs.as_slice(), similar, units);
-            rayon::join(|| sum(true), || sum(false))
+            // Small sums are not worth a second thread.
+            let small = pairs.len() * first.columns() * first.columns() < 1_000_000;
+            both(if small { Par::Seq } else { Par::rayon(2) }, || sum(true), || sum(false))
         };
         // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
         let mut units = Units::new(first.columns());
-        let mut both = sums(&units);
-        if !surely_in_range(&both.0.0, &both.1.0) {
+        let mut sides = sums(&units);
+        if !surely_in_range(&sides.0.0, &sides.1.0) {
             units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
             if !units.are_plain() {
-                both = sums(&units);
+                sides = sums(&units);
             }
         }
-        let ((s, similar), (d, dissimilar)) = both;
+        let ((s, similar), (d, dissimilar)) = sides;
         let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
         let units = units.exponents().to_vec();
         Ok(Self::assemble(s, d, units, similar, dissimilar)?.with_samples(samples))
@@ -219,7 +221,7 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
 
 /// Pairs of a block: of few columns fewer, so that it stays in the nearest cache.
 fn depth(columns: usize) -> usize {
-    if columns < 32 { BLOCK / 4 } else { BLOCK }
+    if columns < 32 { BLOCK / 2 } else { BLOCK }
 }
 
 /// The sum over the pairs of one kind.
