@@ -32,17 +32,27 @@ impl WithSimd for Fma {
     }
 }
 
+/// The same in the registers of AVX2, where there are wider ones.
+fn fma_in_avx2() -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return Simd::vectorize(simd, Fma);
+    }
+    Arch::new().dispatch(Fma)
+}
+
 /// Flops per second of both in double precision, by CPU time: of all threads together.
 pub(crate) fn run(threads: usize) -> Result<Value> {
-    let (mut fma, mut gemm) = (Times::default(), Times::default());
+    let [mut fma, mut avx2, mut gemm] = [(); 3].map(|()| Times::default());
     let n = 1024;
     let a = Mat::from_fn(n, n, |i, j| ((i * 31 + j * 17) % 101) as f64 / 101.0);
     let mut c = Mat::zeros(n, n);
     let par = if threads == 1 { Par::Seq } else { Par::rayon(threads) };
-    let mut flops = 0.0;
+    let (mut flops, mut avx2_flops) = (0.0, 0.0);
     with_threads(threads, || {
         for _ in 0..5 {
             flops = fma.add(|| rayon::broadcast(|_| Arch::new().dispatch(Fma))).iter().sum();
+            avx2_flops = avx2.add(|| rayon::broadcast(|_| fma_in_avx2())).iter().sum();
             gemm.add(|| {
                 faer::linalg::matmul::matmul(c.as_mut(), Accum::Replace, a.as_ref(), a.as_ref(), 1.0, par);
             });
@@ -51,6 +61,7 @@ pub(crate) fn run(threads: usize) -> Result<Value> {
     Ok(json!({
         "what": "peak", "threads": threads,
         "fma_flops_per_second": flops / (fma.cpu_min() / threads as f64),
+        "avx2_flops_per_second": avx2_flops / (avx2.cpu_min() / threads as f64),
         "gemm_flops_per_second": 2.0 * (n as f64).powi(3) / (gemm.cpu_min() / threads as f64),
     }))
 }

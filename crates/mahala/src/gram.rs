@@ -2,7 +2,7 @@
 //!
 //! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
 //! symmetric product runs near the machine's peak: row by row if they are narrow ([`narrow`]), otherwise in strips of
-//! four features ([`strips`]). There, in cache, they are centred.
+//! eight features ([`strips`]). There, in cache, they are centred.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::dataset::Rows;

@@ -184,6 +184,14 @@ pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
         for top in (left..n).step_by(TILE) {
             let height = TILE.min(n - top);
             let tile = tile_of(matrix.as_ref(), top, left);
+            if height == TILE && top > left {
+                // Whole lines, which are copied in registers.
+                for (i, row) in tile.iter().enumerate() {
+                    let to = column_mut(matrix.as_mut(), top + i)[left..].first_chunk_mut();
+                    *to.expect("a tile above the diagonal is whole") = *row;
+                }
+                continue;
+            }
             for (i, row) in tile.iter().enumerate().take(height) {
                 let width = width.min(top + i - left);
                 column_mut(matrix.as_mut(), top + i)[left..left + width].copy_from_slice(&row[..width]);
@@ -211,6 +219,15 @@ pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64
 /// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
 fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> [[f64; TILE]; TILE] {
     let mut tile = [[0.0; TILE]; TILE];
+    if top + TILE <= m.nrows() && left + TILE <= m.ncols() {
+        for j in 0..TILE {
+            let column: &[f64; TILE] = column(m, left + j)[top..].first_chunk().expect("a whole tile");
+            for i in 0..TILE {
+                tile[i][j] = column[i];
+            }
+        }
+        return tile;
+    }
     for (j, k) in (left..m.ncols()).take(TILE).enumerate() {
         let column = &column(m, k)[top..];
         tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);

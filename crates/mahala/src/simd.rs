@@ -1,4 +1,4 @@
-//! Plain loops compiled a second time for AVX2 and FMA, and chosen at run time.
+//! Plain loops compiled a second time for AVX2 and FMA, and some written once more for AVX-512; chosen at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use pulp::{NullaryFnOnce, Simd, WithSimd};

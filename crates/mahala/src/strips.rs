@@ -1,9 +1,10 @@
 //! Wide rows: the symmetric product of blocks that are stored in strips.
 //!
-//! A strip holds four features of all rows of a block, row after row: what one register holds of a row. So rows come in
-//! as they lie, a register at a time, and the product needs no order but this one: tiles of the lower triangle, 8
-//! features (two strips) by 6 (a strip and a half), stay in registers while the rows of the block pass by. The loops
-//! are plain Rust over arrays of fixed size, compiled a second time for AVX2 and FMA, and chosen at run time.
+//! A strip holds eight features of all rows of a block, row after row: a line of the cache for each row. So rows come in
+//! as they lie, a line at a time, and the product needs no order but this one: tiles of the lower triangle stay in registers
+//! while the rows of the block pass by. With AVX-512 they are 24 features (three strips) by 8 (one), in 24 of 32 registers that
+//! are named, for the compiler does not find them; otherwise 8 by 6, plain Rust over arrays of fixed size, compiled a second
+//! time for AVX2 and FMA. Which one runs is decided at run time; fused, both sum the same products in the same order.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::gram::BLOCK;
@@ -286,11 +287,12 @@ mod tests {
     fn every_build_adds_the_plain_product_to_the_lower_triangle_alone() {
         for (rows, n) in [(1, 1), (3, 5), (7, 24), (9, 97), (2, 128), (BLOCK + 1, 131), (4, 200), (5, 262)] {
             let (cells, plain) = block(rows, n);
-            let expected = 2.0 * plain.transpose() * &plain;
+            let expected = 3.0 * plain.transpose() * &plain;
             let start = |i: usize, j: usize| if i < j { f64::NAN } else { (i * n + j) as f64 };
             let mut target = Mat::from_fn(n, n, start);
             add_gram(target.as_mut(), &cells, rows, Par::rayon(2));
             Gram { target: target.as_mut(), first: 0, cells: &cells, rows }.call::<false>();
+            run(Gram { target: target.as_mut(), first: 0, cells: &cells, rows });
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let error = (target[(i, j)] - start(i, j) - expected[(i, j)]).abs();
                 assert!(if i < j { error.is_nan() } else { error < 1e-9 }, "{n}: {i}, {j}: {error}");
