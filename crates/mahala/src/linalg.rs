@@ -220,11 +220,9 @@ pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64
 fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> [[f64; TILE]; TILE] {
     let mut tile = [[0.0; TILE]; TILE];
     if top + TILE <= m.nrows() && left + TILE <= m.ncols() {
-        for j in 0..TILE {
-            let column: &[f64; TILE] = column(m, left + j)[top..].first_chunk().expect("a whole tile");
-            for i in 0..TILE {
-                tile[i][j] = column[i];
-            }
+        for (j, k) in (left..left + TILE).enumerate() {
+            let column: &[f64; TILE] = column(m, k)[top..].first_chunk().expect("a whole tile");
+            tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
         }
         return tile;
     }

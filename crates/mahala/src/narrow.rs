@@ -153,13 +153,13 @@ impl Gram<'_> {
                 }
             }
         }
-        for c in 0..count {
+        for (j, sums) in (j..).zip(sums.iter().take(count)) {
             let mut tile = [[0f64; LINE]; TALL];
             for k in 0..TALL {
-                S::as_mut_simd_f64s(&mut tile[k]).0[0] = sums[c][k];
+                S::as_mut_simd_f64s(&mut tile[k]).0[0] = sums[k];
             }
-            let above = (j + c).saturating_sub(i);
-            let to = &mut column_mut(self.target.as_mut(), j + c)[i + above..];
+            let above = j.saturating_sub(i);
+            let to = &mut column_mut(self.target.as_mut(), j)[i + above..];
             to.iter_mut().zip(&tile.as_flattened()[above..]).for_each(|(to, sum)| *to += sum);
         }
     }
