@@ -247,12 +247,14 @@ fn first_bounds<N: Rounding>(
     candidates: &mut [Candidates],
     bounds: &mut [f32],
 ) {
+    let Some((panels, starts)) = panels.kept() else { return };
     let k = candidates[0].k;
-    let looked_at = (150 * k / d).min(panels.starts.len() / (8 * ROWS));
+    let looked_at = (150 * k / d).min(starts.len() / (8 * ROWS));
     if k > ROWS || looked_at < 4 {
         return;
     }
-    let Some((panels, starts)) = panels.first(looked_at) else { return };
+    let panels = &panels[..looked_at * ROWS * (panels.len() / starts.len())];
+    let starts = &starts[..looked_at * ROWS];
     let highest = peaks(Packed { tiles: &tiles.values, factors: &tiles.factors, panels, starts });
     for ((candidates, bound), highest) in candidates.iter_mut().zip(bounds).zip(highest.as_flattened()) {
         let mut highest = *highest;
@@ -331,7 +333,15 @@ mod tests {
             let k = 7.min(n);
             let (kept, made) = (Knn::new(rows.clone()).unwrap(), Knn::keeping(rows, 0).unwrap());
             assert!(kept.fine().are_kept() && !made.fine().are_kept());
-            assert_eq!(kept.fine().starts, made.fine().starts);
+            let starts = |knn: &Knn| {
+                let mut all = Vec::new();
+                knn.fine().blocks(&knn.rows, &knn.centre, |_, _, starts| {
+                    all.extend_from_slice(starts);
+                    true
+                });
+                all
+            };
+            assert_eq!(starts(&kept), starts(&made));
             assert_eq!(kept.search(&queries, k).unwrap(), made.search(&queries, k).unwrap(), "{n} x {d}");
         }
     }

@@ -22,10 +22,8 @@ pub(crate) trait Rounding: Number {
 pub(crate) struct Panels<N> {
     /// What rows are multiplied by.
     unit: f64,
-    /// All panels; where they would take too much memory, they are made anew for each block of queries.
-    kept: Option<Vec<N>>,
-    /// `−½‖y‖²` of each row; −∞ for those that fill the last panel.
-    pub starts: Vec<f32>,
+    /// All panels and their starts; where they would take too much memory, they are made anew for each block of queries.
+    kept: Option<(Vec<N>, Vec<f32>)>,
     /// The length of the longest row, in the unit.
     longest: f64,
 }
@@ -42,19 +40,18 @@ pub(crate) struct Tiles<N> {
 impl<N: Rounding> Panels<N> {
     /// Rows of at most this length from the centre, times the unit; kept if they take no more than so many bytes.
     pub(crate) fn new(rows: &Rows, centre: &[f64], longest: f64, unit: f64, most: usize) -> Self {
-        let (n, d) = (rows.len(), padded::<N>(centre.len()));
-        let numbers = n.next_multiple_of(ROWS) * d;
-        let kept = numbers * size_of::<N>() <= most;
-        let mut panels = Self { unit, kept: None, starts: Vec::new(), longest: longest * unit };
-        let (mut all, mut block) = (Vec::with_capacity(if kept { numbers } else { 0 }), Vec::new());
-        for first in (0..n).step_by(rows_together(d)) {
-            panels.pack(rows, centre, first, &mut block);
-            panels.starts.extend(starts(&block, d, n - first));
-            if kept {
-                all.extend_from_slice(&block);
-            }
+        let numbers = rows.len().next_multiple_of(ROWS) * padded::<N>(centre.len());
+        let mut panels = Self { unit, kept: None, longest: longest * unit };
+        if numbers * size_of::<N>() <= most {
+            let mut kept =
+                (Vec::with_capacity(numbers), Vec::with_capacity(rows.len().next_multiple_of(ROWS)));
+            panels.blocks(rows, centre, |_, block, starts| {
+                kept.0.extend_from_slice(block);
+                kept.1.extend_from_slice(starts);
+                true
+            });
+            panels.kept = Some(kept);
         }
-        panels.kept = kept.then_some(all);
         panels
     }
 
@@ -76,14 +73,13 @@ impl<N: Rounding> Panels<N> {
         Tiles { values: pack::<N, QUERIES>(queries, centre, &units), factors, errors }
     }
 
-    /// The first panels and their starts, if they are kept.
-    pub(crate) fn first(&self, count: usize) -> Option<(&[N], &[f32])> {
-        let d = self.kept.as_ref()?.len() / self.starts.len();
-        Some((&self.kept.as_ref()?[..count * ROWS * d], &self.starts[..count * ROWS]))
+    /// All panels and their starts, if they are kept.
+    pub(crate) fn kept(&self) -> Option<(&[N], &[f32])> {
+        self.kept.as_ref().map(|(panels, starts)| (panels.as_slice(), starts.as_slice()))
     }
 
     /// Calls `meet` with blocks of panels, each small enough to stay in the cache while many queries meet it: the first
-    /// row, the panels and their starts. Stops where the answer is no, and returns the last answer.
+    /// row, the panels, and for each row of them `−½‖y‖²`, or −∞ for those that fill the last panel. Stops where the answer is no, and returns the last answer.
     pub(crate) fn blocks(
         &self,
         rows: &Rows,
@@ -93,12 +89,13 @@ impl<N: Rounding> Panels<N> {
         let d = padded::<N>(centre.len());
         let step = rows_together(d);
         let mut block = Vec::new();
-        (0..).step_by(step).zip(self.starts.chunks(step)).all(|(first, starts)| {
-            if let Some(kept) = &self.kept {
+        (0..rows.len()).step_by(step).all(|first| {
+            if let Some((kept, starts)) = &self.kept {
+                let starts = &starts[first..starts.len().min(first + step)];
                 return meet(first, &kept[first * d..][..starts.len() * d], starts);
             }
             self.pack(rows, centre, first, &mut block);
-            meet(first, &block, starts)
+            meet(first, &block, &starts(&block, d, rows.len() - first))
         })
     }
 
