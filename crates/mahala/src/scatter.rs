@@ -219,7 +219,7 @@ fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
-/// Pairs of a block: of few columns fewer, so that it stays in the nearest cache.
+/// Pairs of a block: of few columns fewer, for a block is cleared first and stays nearer.
 fn depth(columns: usize) -> usize {
     if columns < 32 { BLOCK / 2 } else { BLOCK }
 }

@@ -1,5 +1,9 @@
 //! Plain loops compiled a second time for AVX2 and FMA, and some written once more for AVX-512; chosen at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "other processors run the portable build")
+)]
 
 use pulp::{NullaryFnOnce, Simd, WithSimd};
 
