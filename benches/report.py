@@ -101,9 +101,11 @@ def in_short(lines):
                 points.append(f"With at most 20 columns, {rule} pairs, on one thread, it is {spread(narrow, 1)} times as fast.")
     times_bound = [line["mahala"]["cpu_min"] * fma / line["flops"] for fma, line in against_bound(lines)]
     if times_bound:
-        points.append(f"From 256 columns on, on one thread, it takes {spread(times_bound, 2)} times what its multiplications alone would.")
         peer = [best_peer(line, "cpu_min") * fma / line["flops"] for fma, line in against_bound(lines)]
-        points[-1] = points[-1][:-1] + f"; the faster peer {spread(peer, 2)}."
+        points.append(
+            f"From 256 columns on, on one thread, it takes {spread(times_bound, 2)} times what its multiplications alone would; "
+            f"the faster peer {spread(peer, 2)}."
+        )
     ratios = [(peer["wall_ratio"], line["d"]) for line in of(lines, "knn") for peer in line["peers"] if peer["peer"] == "faiss"]
     if ratios:
         (least, at), (most, _) = min(ratios), max(ratios)

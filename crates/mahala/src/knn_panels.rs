@@ -79,7 +79,8 @@ impl<N: Rounding> Panels<N> {
     }
 
     /// Calls `meet` with blocks of panels, each small enough to stay in the cache while many queries meet it: the first
-    /// row, the panels, and for each row of them `−½‖y‖²`, or −∞ for those that fill the last panel. Stops where the answer is no, and returns the last answer.
+    /// row, the panels, and their starts: `−½‖y‖²` of each row, −∞ for those that fill the last panel. Stops where the
+    /// answer is no, and returns the last answer.
     pub(crate) fn blocks(
         &self,
         rows: &Rows,

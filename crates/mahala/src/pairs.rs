@@ -58,16 +58,7 @@ impl Pairs {
     /// # Errors
     /// An index that names no row, or a weight that is negative or not finite.
     pub fn new(pairs: Vec<Pair>, first_rows: usize, second_rows: usize) -> Result<Self> {
-        for (pair, p) in pairs.iter().enumerate() {
-            for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
-                if row >= rows {
-                    return Err(Error::PairOutOfRange { pair, row, rows });
-                }
-            }
-            if !(0.0..=f64::MAX).contains(&p.weight) {
-                return Err(Error::Weight { index: pair, value: p.weight });
-            }
-        }
+        check_each(&pairs, first_rows, second_rows)?;
         Ok(Self::trusted(pairs))
     }
 
@@ -103,7 +94,7 @@ impl Pairs {
         if self.rows[0] <= first_rows && self.rows[1] <= second_rows {
             return Ok(());
         }
-        Self::new(self.list.clone(), first_rows, second_rows).map(drop)
+        check_each(&self.list, first_rows, second_rows)
     }
 
     /// All `n(n−1)/2` unordered pairs, listed. For the sums over them, [`crate::Scatter::all_pairs`]
@@ -154,6 +145,21 @@ impl Pairs {
     pub fn subset(&self, indices: &[usize]) -> Self {
         Self::trusted(indices.iter().map(|&i| self.list[i]).collect())
     }
+}
+
+/// Every pair must name rows that exist, and weigh something finite and not negative.
+fn check_each(pairs: &[Pair], first_rows: usize, second_rows: usize) -> Result<()> {
+    for (pair, p) in pairs.iter().enumerate() {
+        for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {
+            if row >= rows {
+                return Err(Error::PairOutOfRange { pair, row, rows });
+            }
+        }
+        if !(0.0..=f64::MAX).contains(&p.weight) {
+            return Err(Error::Weight { index: pair, value: p.weight });
+        }
+    }
+    Ok(())
 }
 
 /// The number of pairs the paper draws for `c` classes: `40c(c−1)`.
