@@ -5,7 +5,7 @@
 //! however close to a pole the root is: the eigenvectors are made of these differences.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::column_mut;
+use crate::linalg::{column, column_mut};
 use faer::MatMut;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -45,16 +45,49 @@ impl WithSimd for Solve<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) -> Option<Vec<f64>> {
         let Roots { d, z, rho, first } = self.roots;
         let mut products = vec![1.0; d.len()];
-        for (j, value) in (first..).zip(self.values) {
-            let differences = &mut column_mut(self.differences.as_mut(), j - first)[..d.len()];
-            *value = root(simd, d, z, rho, j, differences)?;
-            let own = products[j] * differences[j];
-            for ((product, difference), d_i) in products.iter_mut().zip(&*differences).zip(d) {
-                *product *= difference / (d_i - d[j]);
-            }
-            products[j] = own;
+        for (column, value) in self.values.iter_mut().enumerate() {
+            let differences = &mut column_mut(self.differences.as_mut(), column)[..d.len()];
+            *value = root(simd, d, z, rho, first + column, differences)?;
+        }
+        let (count, fours) = (self.values.len(), self.values.len() / SHARING * SHARING);
+        for column in (0..fours).step_by(SHARING) {
+            self.multiply::<SHARING>(&mut products, column);
+        }
+        for column in fours..count {
+            self.multiply::<1>(&mut products, column);
         }
         Some(products)
+    }
+}
+
+impl Solve<'_> {
+    /// Multiplies each product by `(d_i − λ_j)/(d_i − d_j)` for `N` roots, or by the numerator alone where `i = j`.
+    #[inline(always)]
+    fn multiply<const N: usize>(&self, products: &mut [f64], first_column: usize) {
+        let Roots { d, first, .. } = self.roots;
+        let j = first + first_column;
+        let poles: &[f64; N] = d[j..].first_chunk().expect("as many poles as roots");
+        let mut columns: [&[f64]; N] = [&[]; N];
+        for (k, to) in (first_column..).zip(&mut columns) {
+            *to = &column(self.differences.as_ref(), k)[..d.len()];
+        }
+        let mut own = [0.0; N];
+        for (k, own) in own.iter_mut().enumerate() {
+            *own = products[j + k];
+            for (l, column) in columns.iter().enumerate() {
+                *own *= if l == k { column[j + k] } else { column[j + k] / (poles[k] - poles[l]) };
+            }
+        }
+        let products_of = &mut products[..d.len()];
+        for i in 0..d.len() {
+            let (mut above, mut below) = (columns[0][i], d[i] - poles[0]);
+            for k in 1..N {
+                above *= columns[k][i];
+                below *= d[i] - poles[k];
+            }
+            products_of[i] *= above / below;
+        }
+        products[j..j + N].copy_from_slice(&own);
     }
 }
 
@@ -78,7 +111,15 @@ impl WithSimd for Vector<'_> {
         let Self { z, differences, grouped, to } = self;
         let mut squares = simd.splat_f64s(0.0);
         let ((xs, x_rest), (zs, z_rest)) = (S::as_mut_simd_f64s(differences), S::as_simd_f64s(z));
-        for (x, z) in xs.iter_mut().zip(zs) {
+        let ((x_fours, x_left), (z_fours, z_left)) =
+            (xs.as_chunks_mut::<SHARING>(), zs.as_chunks::<SHARING>());
+        for (x, z) in x_fours.iter_mut().zip(z_fours) {
+            *x = quotients(simd, *z, *x);
+            for x in x {
+                squares = simd.mul_add_e_f64s(*x, *x, squares);
+            }
+        }
+        for (x, z) in x_left.iter_mut().zip(z_left) {
             *x = simd.div_f64s(*z, *x);
             squares = simd.mul_add_e_f64s(*x, *x, squares);
         }
@@ -108,18 +149,50 @@ fn evaluate<S: Simd>(simd: S, d: &[f64], z: &[f64], j: usize, pole: f64, tau: f6
     Sums { below, below_slope, above, above_slope }
 }
 
+/// Quotients that share a division, which takes as long as a dozen products.
+const SHARING: usize = 4;
+
+/// `z/x` for differences x. Poles at most 2 in size are left, some 1e-15 apart and each with a z at least as large (others
+/// were deflated), so a root is 1e-31 or more from its pole, and a product of four is far from the ends of the range.
+#[inline(always)]
+fn quotients<S: Simd>(simd: S, z: [S::f64s; SHARING], x: [S::f64s; SHARING]) -> [S::f64s; SHARING] {
+    let (low, high) = (simd.mul_f64s(x[0], x[1]), simd.mul_f64s(x[2], x[3]));
+    let inverse = simd.div_f64s(simd.splat_f64s(1.0), simd.mul_f64s(low, high));
+    let (of_low, of_high) = (simd.mul_f64s(inverse, high), simd.mul_f64s(inverse, low));
+    [
+        simd.mul_f64s(z[0], simd.mul_f64s(of_low, x[1])),
+        simd.mul_f64s(z[1], simd.mul_f64s(of_low, x[0])),
+        simd.mul_f64s(z[2], simd.mul_f64s(of_high, x[3])),
+        simd.mul_f64s(z[3], simd.mul_f64s(of_high, x[2])),
+    ]
+}
+
 /// `Σ z²/(δ − τ)` and its derivative.
 #[inline(always)]
 fn sums<S: Simd>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: f64) -> (f64, f64) {
-    let ((ds, d_rest), (zs, z_rest)) = (S::as_simd_f64s(d), S::as_simd_f64s(z));
     let (poles, taus) = (simd.splat_f64s(pole), simd.splat_f64s(tau));
-    let (mut values, mut slopes) = (simd.splat_f64s(0.0), simd.splat_f64s(0.0));
-    for (d, z) in ds.iter().zip(zs) {
-        let quotient = simd.div_f64s(*z, simd.sub_f64s(simd.sub_f64s(*d, poles), taus));
-        values = simd.mul_add_e_f64s(*z, quotient, values);
-        slopes = simd.mul_add_e_f64s(quotient, quotient, slopes);
+    let zero = simd.splat_f64s(0.0);
+    let (mut values, mut slopes) = ([zero; 2], [zero; 2]);
+    let ((ds, d_rest), (zs, z_rest)) = (S::as_simd_f64s(d), S::as_simd_f64s(z));
+    let ((d_fours, d_left), (z_fours, z_left)) = (ds.as_chunks::<SHARING>(), zs.as_chunks::<SHARING>());
+    for (d, z) in d_fours.iter().zip(z_fours) {
+        let mut x = *d;
+        for x in &mut x {
+            *x = simd.sub_f64s(simd.sub_f64s(*x, poles), taus);
+        }
+        let quotients = quotients(simd, *z, x);
+        for k in 0..SHARING {
+            values[k % 2] = simd.mul_add_e_f64s(z[k], quotients[k], values[k % 2]);
+            slopes[k % 2] = simd.mul_add_e_f64s(quotients[k], quotients[k], slopes[k % 2]);
+        }
     }
-    let (mut value, mut slope) = (simd.reduce_sum_f64s(values), simd.reduce_sum_f64s(slopes));
+    for (d, z) in d_left.iter().zip(z_left) {
+        let quotient = simd.div_f64s(*z, simd.sub_f64s(simd.sub_f64s(*d, poles), taus));
+        values[0] = simd.mul_add_e_f64s(*z, quotient, values[0]);
+        slopes[0] = simd.mul_add_e_f64s(quotient, quotient, slopes[0]);
+    }
+    let mut value = simd.reduce_sum_f64s(simd.add_f64s(values[0], values[1]));
+    let mut slope = simd.reduce_sum_f64s(simd.add_f64s(slopes[0], slopes[1]));
     for (d, z) in d_rest.iter().zip(z_rest) {
         let quotient = z / ((d - pole) - tau);
         value += z * quotient;
