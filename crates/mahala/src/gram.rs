@@ -7,7 +7,7 @@
 
 use crate::dataset::Rows;
 use crate::linalg::{parallelism, times_power_of_two};
-use crate::memory::Lines;
+use crate::memory::{Lines, prefetch};
 use crate::pairs::Pair;
 use crate::simd::{Widest, Work, run_widest};
 use crate::units::Units;
@@ -38,6 +38,8 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par
 pub(crate) struct Block {
     /// Row after row if they are narrow, otherwise strip after strip; 0 beyond the last feature.
     cells: Lines,
+    /// The distance between rows or strips.
+    stride: usize,
     columns: usize,
     used: usize,
 }
@@ -46,16 +48,20 @@ impl Block {
     /// Room for as many rows, at most [`BLOCK`], and one more.
     pub(crate) fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
-        let cells = if narrow::is(columns) { narrow::stride(columns) * rows } else { strips::size(columns) };
-        Self { cells: Lines::zeros(cells), columns, used: 0 }
+        let (stride, count) = if narrow::is(columns) {
+            (narrow::stride(columns), rows)
+        } else {
+            (strips::stride(rows), strips::count(columns))
+        };
+        Self { cells: Lines::zeros(stride * count), stride, columns, used: 0 }
     }
 
     /// Adds the sum of the rows' outer products to the lower triangle of `target`.
     pub(crate) fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
         if narrow::is(self.columns) {
-            return narrow::add_gram(target, &self.cells[..self.used * narrow::stride(self.columns)]);
+            return narrow::add_gram(target, &self.cells[..self.used * self.stride]);
         }
-        strips::add_gram(target, &self.cells, self.used, par);
+        strips::add_gram(target, &self.cells, self.stride, self.used, par);
     }
 
     /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
@@ -76,7 +82,7 @@ impl Block {
         let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
         let weights = weights.zip(roots.as_deref());
         let centre = if narrow::is(self.columns) { narrow::centre } else { strips::centre };
-        centre(&mut self.cells, self.columns, self.used, weights)
+        centre(&mut self.cells, self.stride, self.columns, self.used, weights)
     }
 
     /// Sets the block to `√weight · (a − b)` for the chosen pairs of rows, in the given units.
@@ -88,7 +94,8 @@ impl Block {
         units: &Units,
     ) {
         self.used = chosen.len();
-        let differences = Differences { tables: [firsts.values(), seconds.values()], pairs, chosen };
+        let (columns, tables) = (self.columns, [firsts.values(), seconds.values()]);
+        let differences = Differences { tables, columns, pairs, chosen };
         if units.are_plain() {
             self.write(differences);
         } else {
@@ -129,13 +136,13 @@ impl Block {
     /// Where a feature begins, and how far its cells are apart.
     fn place_of_feature(&self, j: usize) -> (usize, usize) {
         if narrow::is(self.columns) {
-            return (j, narrow::stride(self.columns));
+            return (j, self.stride);
         }
-        (j / strips::LANES * strips::STRIDE + j % strips::LANES, strips::LANES)
+        (j / strips::LANES * self.stride + j % strips::LANES, strips::LANES)
     }
 
-    /// Writes rows from a source: in place if they are narrow, otherwise some of them beside the block, from
-    /// where they go to their strips, whole lines of the cache at a time.
+    /// Writes rows from a source: one after the other if they are narrow, otherwise some together, strip by strip, whole
+    /// lines of the cache at a time, while those that come next are asked for.
     fn write(&mut self, source: impl Source) {
         run_widest(Write { block: self, source });
     }
@@ -149,11 +156,17 @@ impl Block {
     }
 }
 
-/// What rows of a block are made of. (Not a closure: the compiler may leave that a function of its own, without the
-/// instructions of the loop it is called from.)
+/// What rows of a block are made of. (Not closures: the compiler may leave those functions of their own, without the
+/// instructions of the loop they are called from.)
 trait Source {
-    /// Writes row number `i` of the block, `N` numbers at a time.
-    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]);
+    /// What there is to know of a row before its numbers are written.
+    type Row: Copy;
+    /// Row number `i` of the block.
+    fn row(&self, i: usize) -> Self::Row;
+    /// Asks for a line of a row ahead of its use.
+    fn prefetch(row: Self::Row, at: usize);
+    /// Writes a row's numbers from `at` on, `N` at a time.
+    fn fill<const N: usize>(&self, row: Self::Row, at: usize, to: &mut [f64]);
 }
 
 /// Some rows of a table.
@@ -165,6 +178,7 @@ struct RowsOf<'a, T> {
 /// `√weight·(a − b)` for pairs of rows of two tables.
 struct Differences<'a> {
     tables: [&'a [f64]; 2],
+    columns: usize,
     pairs: &'a [Pair],
     chosen: &'a [usize],
 }
@@ -175,28 +189,45 @@ struct ScaledDifferences<'a> {
     units: &'a Units,
 }
 
-impl<T: Copy + Into<f64>> Source for RowsOf<'_, T> {
+impl<'a, T: Copy + Into<f64>> Source for RowsOf<'a, T> {
+    type Row = &'a [T];
+
     #[inline(always)]
-    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
-        let row = self.rows.row(self.indices[i]).as_slice();
-        to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
+    fn row(&self, i: usize) -> &'a [T] {
+        self.rows.row(self.indices[i]).as_slice()
+    }
+
+    #[inline(always)]
+    fn prefetch(row: &'a [T], at: usize) {
+        prefetch(row, at);
+    }
+
+    #[inline(always)]
+    fn fill<const N: usize>(&self, row: &'a [T], at: usize, to: &mut [f64]) {
+        to.iter_mut().zip(&row[at..]).for_each(|(to, x)| *to = (*x).into());
     }
 }
 
-impl Differences<'_> {
+impl<'a> Source for Differences<'a> {
     /// Both rows, and the root of the weight.
+    type Row = (&'a [f64], &'a [f64], f64);
+
     #[inline(always)]
-    fn ends(&self, i: usize, d: usize) -> (&[f64], &[f64], f64) {
-        let pair = &self.pairs[self.chosen[i]];
+    fn row(&self, i: usize) -> Self::Row {
+        let (pair, d) = (&self.pairs[self.chosen[i]], self.columns);
         let [firsts, seconds] = self.tables;
         (&firsts[pair.first * d..][..d], &seconds[pair.second * d..][..d], pair.weight.sqrt())
     }
-}
 
-impl Source for Differences<'_> {
     #[inline(always)]
-    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
-        let (a, b, root) = self.ends(i, to.len());
+    fn prefetch((a, b, _): Self::Row, at: usize) {
+        prefetch(a, at);
+        prefetch(b, at);
+    }
+
+    #[inline(always)]
+    fn fill<const N: usize>(&self, (a, b, root): Self::Row, at: usize, to: &mut [f64]) {
+        let (a, b) = (&a[at..][..to.len()], &b[at..][..to.len()]);
         let both = a.as_chunks::<N>().0.iter().zip(b.as_chunks().0);
         for (to, (a, b)) in to.as_chunks_mut().0.iter_mut().zip(both) {
             write_difference(to, a, b, root);
@@ -211,11 +242,22 @@ impl Source for Differences<'_> {
     }
 }
 
-impl Source for ScaledDifferences<'_> {
+impl<'a> Source for ScaledDifferences<'a> {
+    type Row = (&'a [f64], &'a [f64], f64);
+
     #[inline(always)]
-    fn fill<const N: usize>(&self, i: usize, to: &mut [f64]) {
-        let (a, b, root) = self.differences.ends(i, to.len());
-        for (j, to) in to.iter_mut().enumerate() {
+    fn row(&self, i: usize) -> Self::Row {
+        self.differences.row(i)
+    }
+
+    #[inline(always)]
+    fn prefetch(row: Self::Row, at: usize) {
+        Differences::prefetch(row, at);
+    }
+
+    #[inline(always)]
+    fn fill<const N: usize>(&self, (a, b, root): Self::Row, at: usize, to: &mut [f64]) {
+        for (j, to) in (at..).zip(to) {
             // Scaled before the subtraction, so that ±1e308 does not overflow.
             let scaled = |x: f64| times_power_of_two(x, -self.units.exponents()[j]);
             *to = root * (scaled(a[j]) - scaled(b[j]));
@@ -261,22 +303,44 @@ impl<F: Source> Widest for Write<'_, F> {
 impl<F: Source> Write<'_, F> {
     #[inline(always)]
     fn by_registers<const N: usize>(self) {
-        let Self { block: Block { cells, columns, used }, source } = self;
-        let (columns, used) = (*columns, *used);
+        let Self { block: Block { cells, stride, columns, used }, source } = self;
+        let (stride, columns, used) = (*stride, *columns, *used);
         if narrow::is(columns) {
-            for (i, row) in cells.chunks_exact_mut(narrow::stride(columns)).take(used).enumerate() {
-                source.fill::<N>(i, &mut row[..columns]);
+            for (i, row) in cells.chunks_exact_mut(stride).take(used).enumerate() {
+                source.fill::<N>(source.row(i), 0, &mut row[..columns]);
             }
             return;
         }
-        let width = columns.next_multiple_of(strips::LANES);
-        let mut rows = vec![0.0; TOGETHER * width];
+        if used == 0 {
+            return;
+        }
+        let mut rows = some_rows(&source, 0, used);
         for top in (0..used).step_by(TOGETHER) {
-            let count = TOGETHER.min(used - top);
-            for (i, row) in rows.chunks_exact_mut(width).take(count).enumerate() {
-                source.fill::<N>(top + i, &mut row[..columns]);
+            let (count, next) = (TOGETHER.min(used - top), some_rows(&source, top + TOGETHER, used));
+            for (j, strip) in (0..columns).step_by(strips::LANES).zip(cells.chunks_exact_mut(stride)) {
+                let to = strip[top * strips::LANES..].as_chunks_mut::<{ strips::LANES }>().0;
+                if j + strips::LANES <= columns {
+                    for i in 0..count {
+                        F::prefetch(next[i], j);
+                        source.fill::<N>(rows[i], j, &mut to[i]);
+                    }
+                } else {
+                    for i in 0..count {
+                        source.fill::<N>(rows[i], j, &mut to[i][..columns - j]);
+                    }
+                }
             }
-            strips::put(cells, top, &rows[..count * width], width);
+            rows = next;
         }
     }
+}
+
+/// The rows from number `top` on; the last one again where there are no more.
+#[inline(always)]
+fn some_rows<F: Source>(source: &F, top: usize, used: usize) -> [F::Row; TOGETHER] {
+    let mut rows = [source.row(used - 1); TOGETHER];
+    for (i, row) in (top..used).zip(&mut rows) {
+        *row = source.row(i);
+    }
+    rows
 }

@@ -37,11 +37,12 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, rows: &[f64]) {
 /// returns the mean.
 pub(crate) fn centre(
     cells: &mut [f64],
+    stride: usize,
     columns: usize,
     used: usize,
     weights: Option<(&[f64], &[f64])>,
 ) -> Vec<f64> {
-    let (stride, width) = (stride(columns), columns.next_multiple_of(LANES));
+    let width = columns.next_multiple_of(LANES);
     let mut mean = run(Centre { rows: &mut cells[..used * stride], stride, width, weights });
     mean.truncate(columns);
     mean

@@ -7,17 +7,14 @@
 //! time for AVX2 and FMA. Which one runs is decided at run time; fused, both sum the same products in the same order.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::gram::BLOCK;
-use crate::linalg::{both, column_mut, triangle_cut};
+use crate::linalg::{both, column, column_mut, triangle_cut};
+use crate::memory::prefetch;
 use crate::simd::{Widest, Work, run, run_widest};
 use faer::{MatMut, Par};
 use pulp::Simd;
 
 /// Features of a strip: a line of the cache.
 pub(crate) const LANES: usize = 8;
-/// The distance between strips: room for one row more than [`BLOCK`], and an odd number of lines of the cache, so that
-/// strips do not share their place in it.
-pub(crate) const STRIDE: usize = LANES * (BLOCK + 1);
 /// Columns of a tile of the target in the narrower builds.
 const BROAD: usize = 6;
 /// Columns after which tiles and strips come out even.
@@ -28,26 +25,22 @@ const GROUP: usize = 4 * EVEN;
 /// The eight features of one row after the other.
 type Strip = [[f64; LANES]];
 
-/// Numbers in a block of rows of so many features; those beyond the last feature have to be 0.
-pub(crate) fn size(columns: usize) -> usize {
-    columns.next_multiple_of(EVEN) / LANES * STRIDE
+/// The distance between strips with room for so many rows: an odd number of lines of the cache, so that strips do not share
+/// their place in it.
+pub(crate) fn stride(rows: usize) -> usize {
+    LANES * (rows | 1)
 }
 
-/// Puts rows of a whole number of registers each into the strips, behind the `top` first ones.
-pub(crate) fn put(cells: &mut [f64], top: usize, rows: &[f64], width: usize) {
-    for (j, strip) in (0..width).step_by(LANES).zip(cells.chunks_exact_mut(STRIDE)) {
-        let to = strip[top * LANES..].as_chunks_mut::<LANES>().0;
-        for (to, row) in to.iter_mut().zip(rows.chunks_exact(width)) {
-            to.copy_from_slice(&row[j..j + LANES]);
-        }
-    }
+/// Strips of so many features; numbers beyond the last feature have to be 0.
+pub(crate) fn count(columns: usize) -> usize {
+    columns.next_multiple_of(EVEN) / LANES
 }
 
 /// `target += rowsᵀ·rows`, lower triangle only.
-pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], rows: usize, par: Par) {
+pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, rows: usize, par: Par) {
     let cut = triangle_cut(target.ncols(), EVEN);
     let (left, right) = target.split_at_col_mut(cut);
-    let part = |target, first| run_widest(Gram { target, first, cells, rows });
+    let part = |target, first| run_widest(Gram { target, first, cells, stride, rows });
     both(par, || part(left, 0), || part(right, cut));
 }
 
@@ -55,11 +48,13 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], rows: usize, par:
 /// Sums are taken around the first row, so that constant features become exactly 0.
 pub(crate) fn centre(
     cells: &mut [f64],
+    stride: usize,
     columns: usize,
     rows: usize,
     weights: Option<(&[f64], &[f64])>,
 ) -> Vec<f64> {
-    let mut mean = run(Centre { cells: &mut cells[..columns.div_ceil(LANES) * STRIDE], rows, weights });
+    let cells = &mut cells[..columns.div_ceil(LANES) * stride];
+    let mut mean = run(Centre { cells, stride, rows, weights });
     mean.truncate(columns);
     mean
 }
@@ -69,6 +64,7 @@ struct Gram<'a> {
     target: MatMut<'a, f64>,
     first: usize,
     cells: &'a [f64],
+    stride: usize,
     rows: usize,
 }
 
@@ -76,7 +72,7 @@ impl<'a> Gram<'a> {
     /// The strip that begins with this feature.
     #[inline(always)]
     fn strip(&self, j: usize) -> &'a Strip {
-        self.cells[j / LANES * STRIDE..][..self.rows * LANES].as_chunks().0
+        self.cells[j / LANES * self.stride..][..self.rows * LANES].as_chunks().0
     }
 }
 
@@ -138,6 +134,13 @@ impl Gram<'_> {
         let mut x: [&[S::f64s]; TALL] = [&[]; TALL];
         for (k, x) in x.iter_mut().enumerate() {
             *x = &S::as_simd_f64s(self.strip(i + k * LANES).as_flattened()).0[..y.len()];
+        }
+        // The place of the sums, which is far away in a large target.
+        for j in j - self.first..(j - self.first + LANES).min(self.target.ncols()) {
+            let to = column(self.target.as_ref(), j);
+            for k in 0..TALL {
+                prefetch(to, i + k * LANES);
+            }
         }
         let mut sums = [[simd.splat_f64s(0.0); TALL]; LANES];
         for (r, y) in y.iter().enumerate() {
@@ -205,6 +208,7 @@ fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums:
 
 struct Centre<'a> {
     cells: &'a mut [f64],
+    stride: usize,
     rows: usize,
     weights: Option<(&'a [f64], &'a [f64])>,
 }
@@ -215,8 +219,8 @@ impl Work for Centre<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> Vec<f64> {
         let total = self.weights.map_or(self.rows as f64, |(weights, _)| weights.iter().sum());
-        let mut means = Vec::with_capacity(self.cells.len() / STRIDE * LANES);
-        for strip in self.cells.chunks_exact_mut(STRIDE) {
+        let mut means = Vec::with_capacity(self.cells.len() / self.stride * LANES);
+        for strip in self.cells.chunks_exact_mut(self.stride) {
             let strip = strip[..self.rows * LANES].as_chunks_mut::<LANES>().0;
             let mut mean = sums_around_first(strip, self.weights.map(|(weights, _)| weights));
             for l in 0..LANES {
@@ -269,6 +273,7 @@ fn sums_around_first(strip: &Strip, weights: Option<&[f64]>) -> [f64; LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gram::BLOCK;
     use crate::random::Random;
     use faer::Mat;
 
@@ -276,9 +281,9 @@ mod tests {
     fn block(rows: usize, columns: usize) -> (Vec<f64>, Mat<f64>) {
         let mut random = Random::new(columns as u64, 0);
         let plain = Mat::from_fn(rows, columns, |_, _| random.uniform() - 0.5);
-        let mut cells = vec![0.0; size(columns)];
+        let mut cells = vec![0.0; count(columns) * stride(rows)];
         for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
-            cells[j / LANES * STRIDE + LANES * i + j % LANES] = plain[(i, j)];
+            cells[j / LANES * stride(rows) + LANES * i + j % LANES] = plain[(i, j)];
         }
         (cells, plain)
     }
@@ -290,9 +295,10 @@ mod tests {
             let expected = 3.0 * plain.transpose() * &plain;
             let start = |i: usize, j: usize| if i < j { f64::NAN } else { (i * n + j) as f64 };
             let mut target = Mat::from_fn(n, n, start);
-            add_gram(target.as_mut(), &cells, rows, Par::rayon(2));
-            Gram { target: target.as_mut(), first: 0, cells: &cells, rows }.call::<false>();
-            run(Gram { target: target.as_mut(), first: 0, cells: &cells, rows });
+            let stride = stride(rows);
+            add_gram(target.as_mut(), &cells, stride, rows, Par::rayon(2));
+            Gram { target: target.as_mut(), first: 0, cells: &cells, stride, rows }.call::<false>();
+            run(Gram { target: target.as_mut(), first: 0, cells: &cells, stride, rows });
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let error = (target[(i, j)] - start(i, j) - expected[(i, j)]).abs();
                 assert!(if i < j { error.is_nan() } else { error < 1e-9 }, "{n}: {i}, {j}: {error}");
@@ -305,7 +311,7 @@ mod tests {
         let (cells, _) = block(77, 230);
         let of = |par: Par| {
             let mut target = Mat::zeros(230, 230);
-            add_gram(target.as_mut(), &cells, 77, par);
+            add_gram(target.as_mut(), &cells, stride(77), 77, par);
             target
         };
         assert_eq!(of(Par::Seq), of(Par::rayon(2)));
@@ -315,13 +321,14 @@ mod tests {
     fn the_mean_is_taken_out_and_constant_features_are_exactly_zero() {
         let (rows, n) = (29, 11);
         let (mut cells, plain) = block(rows, n);
-        (0..rows).for_each(|i| cells[STRIDE + LANES * i] = 0.1);
+        let stride = stride(rows);
+        (0..rows).for_each(|i| cells[stride + LANES * i] = 0.1);
         let weights: Vec<f64> = (0..rows).map(|i| 1.0 + (i % 3) as f64).collect();
         let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
         for given in [None, Some((&weights[..], &roots[..]))] {
             let weight = |i: usize| given.map_or(1.0, |(weights, _)| weights[i]);
             let mut copy = cells.clone();
-            let mean = centre(&mut copy, n, rows, given);
+            let mean = centre(&mut copy, stride, n, rows, given);
             assert_eq!(mean.len(), n);
             let total: f64 = (0..rows).map(weight).sum();
             for j in (0..n).filter(|&j| j != LANES) {
@@ -329,11 +336,11 @@ mod tests {
                 assert!((mean[j] - plain_mean).abs() < 1e-15);
                 for i in 0..rows {
                     let centred = weight(i).sqrt() * (plain[(i, j)] - plain_mean);
-                    assert!((copy[j / LANES * STRIDE + LANES * i + j % LANES] - centred).abs() < 1e-14);
+                    assert!((copy[j / LANES * stride + LANES * i + j % LANES] - centred).abs() < 1e-14);
                 }
             }
             assert_eq!(mean[LANES], 0.1);
-            assert!((0..rows).all(|i| copy[STRIDE + LANES * i] == 0.0));
+            assert!((0..rows).all(|i| copy[stride + LANES * i] == 0.0));
         }
     }
 }
