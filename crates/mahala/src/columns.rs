@@ -21,15 +21,15 @@ pub(crate) fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
     Arch::new().dispatch(Transposed { m, x, y });
 }
 
-/// `M·diag(weight)·Mᵀ·x`, reading each column of `M` once, from row `from(k)` on: above it, and in the columns after it,
-/// it is 0.
-pub(crate) fn outer_times(
+/// `M·diag(weight)·Mᵀ·x` for some x, each with weights of its own, reading each column of `M` once, from row `from(k)` on:
+/// above it, and in the columns after it, it is 0.
+pub(crate) fn outer_times<const K: usize>(
     m: MatRef<'_, f64>,
     from: impl Fn(usize) -> usize,
-    weight: impl Fn(usize) -> f64,
-    x: &[f64],
-) -> Vec<f64> {
-    Arch::new().dispatch(OuterTimes { m, from, weight, x })
+    weights: impl Fn(usize) -> [f64; K],
+    x: [&[f64]; K],
+) -> [Vec<f64>; K] {
+    Arch::new().dispatch(OuterTimes { m, from, weights, x })
 }
 
 struct Subtract<'a> {
@@ -77,19 +77,19 @@ impl WithSimd for Transposed<'_> {
     }
 }
 
-struct OuterTimes<'a, F, W> {
+struct OuterTimes<'a, F, W, const K: usize> {
     m: MatRef<'a, f64>,
     from: F,
-    weight: W,
-    x: &'a [f64],
+    weights: W,
+    x: [&'a [f64]; K],
 }
 
-impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> WithSimd for OuterTimes<'_, F, W> {
-    type Output = Vec<f64>;
+impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> WithSimd for OuterTimes<'_, F, W, K> {
+    type Output = [Vec<f64>; K];
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<f64> {
-        let mut y = vec![0.0; self.m.nrows()];
+    fn with_simd<S: Simd>(self, simd: S) -> [Vec<f64>; K] {
+        let mut y = [(); K].map(|()| vec![0.0; self.m.nrows()]);
         let fours = self.m.ncols() / TOGETHER * TOGETHER;
         for k in (0..fours).step_by(TOGETHER) {
             self.add_to::<S, TOGETHER>(simd, &mut y, k);
@@ -101,17 +101,20 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> WithSimd for OuterTimes<'_, F, 
     }
 }
 
-impl<F: Fn(usize) -> usize, W: Fn(usize) -> f64> OuterTimes<'_, F, W> {
+impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> OuterTimes<'_, F, W, K> {
     /// The part of the columns `k..k + N`.
     #[inline(always)]
-    fn add_to<S: Simd, const N: usize>(&self, simd: S, y: &mut [f64], k: usize) {
+    fn add_to<S: Simd, const N: usize>(&self, simd: S, y: &mut [Vec<f64>; K], k: usize) {
         let from = (self.from)(k);
         let columns = some_columns::<N>(self.m, k, from);
-        let mut along = dots(simd, columns, &self.x[from..]);
-        for (k, along) in (k..).zip(&mut along) {
-            *along *= (self.weight)(k);
+        // One after the other: the columns are near by then.
+        for (v, y) in y.iter_mut().enumerate() {
+            let mut along = dots(simd, columns, &self.x[v][from..]);
+            for (k, along) in (k..).zip(&mut along) {
+                *along *= (self.weights)(k)[v];
+            }
+            add(simd, &mut y[from..], columns, along);
         }
-        add(simd, &mut y[from..], columns, along);
     }
 }
 
@@ -215,10 +218,11 @@ mod tests {
             Transposed { m: m.as_ref(), x: &y, y: &mut products }.with_simd(Scalar::new());
             close("portable product", &products, &along);
             let weighted: Vec<f64> = (0..columns).map(|k| weights[k] * along(k)).collect();
-            let outer = OuterTimes { m: m.as_ref(), from: |_| 0, weight: |k| weights[k], x: &y };
-            close("portable outer product", &outer.with_simd(Scalar::new()), &|i| times(&weighted, i));
-            let outer = outer_times(m.as_ref(), |_| 0, |k| weights[k], &y);
+            let outer = OuterTimes { m: m.as_ref(), from: |_| 0, weights: |k| [weights[k]], x: [&y] };
+            close("portable outer product", &outer.with_simd(Scalar::new())[0], &|i| times(&weighted, i));
+            let [outer, half] = outer_times(m.as_ref(), |_| 0, |k| [weights[k], 0.5 * weights[k]], [&y, &y]);
             close("outer product", &outer, &|i| times(&weighted, i));
+            close("second outer product", &half, &|i| 0.5 * times(&weighted, i));
         }
     }
 
@@ -227,8 +231,10 @@ mod tests {
         let mut random = Random::new(6, 0);
         let l = Mat::from_fn(11, 11, |i, j| if i < j { 0.0 } else { random.uniform() });
         let x: Vec<f64> = (0..11).map(|_| random.uniform()).collect();
-        let (all, below) =
-            (outer_times(l.as_ref(), |_| 0, |_| 1.0, &x), outer_times(l.as_ref(), |k| k, |_| 1.0, &x));
-        assert!(all.iter().zip(&below).all(|(a, b)| (a - b).abs() < 1e-14));
+        let (all, below) = (
+            outer_times(l.as_ref(), |_| 0, |_| [1.0], [&x]),
+            outer_times(l.as_ref(), |k| k, |_| [1.0], [&x]),
+        );
+        assert!(all[0].iter().zip(&below[0]).all(|(a, b)| (a - b).abs() < 1e-14));
     }
 }

@@ -197,7 +197,7 @@ impl std::fmt::Debug for Rows {
 }
 
 /// Row-major cells must fill their rows, and be finite.
-fn check_cells(values: &[f64], columns: usize) -> Result<()> {
+pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
     if columns == 0 {
         return Err(Error::Empty { what: "the list of columns" });
     }

@@ -303,12 +303,12 @@ impl Gmml {
             (TChoice::CrossValidated, Some(selection)) => selection.t,
             (TChoice::CrossValidated, None) => 0.5,
         };
-        let metric = match self.rank {
-            Some(rank) => solution.leading(t, rank)?,
-            None => solution.metric(t)?,
+        let (metric, diagnostics) = match self.rank {
+            Some(rank) => (solution.leading(t, rank)?, solution.into_diagnostics()),
+            None => solution.into_metric(t)?,
         };
         let metric = metric.centred_at(mean)?;
-        Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..solution.into_diagnostics() } })
+        Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..diagnostics } })
     }
 
     /// `kept` classes have a matrix each.

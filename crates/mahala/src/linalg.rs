@@ -204,16 +204,39 @@ pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
 pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     let mut out = Mat::zeros(m.ncols(), m.nrows());
     for left in (0..m.ncols()).step_by(TILE) {
-        let weights = &weights[left..weights.len().min(left + TILE)];
         for top in (0..m.nrows()).step_by(TILE) {
-            let tile = tile_of(m, top, left);
-            for (i, row) in tile.iter().enumerate().take(m.nrows() - top) {
-                let to = &mut column_mut(out.as_mut(), top + i)[left..left + weights.len()];
-                to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
-            }
+            write_weighted(&mut out, &tile_of(m, top, left), top, left, weights);
         }
     }
     out
+}
+
+/// The same in the memory of `M`, if that is square.
+pub(crate) fn transpose_weighted(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
+    if matrix.nrows() != matrix.ncols() {
+        return weighted_transpose(matrix.as_ref(), weights);
+    }
+    let (mut matrix, n) = (matrix, weights.len());
+    for left in (0..n).step_by(TILE) {
+        for top in (left..n).step_by(TILE) {
+            // A tile and the one across the diagonal, which change places.
+            let places = [(top, left), (left, top)];
+            let tiles = places.map(|(top, left)| tile_of(matrix.as_ref(), top, left));
+            for (tile, (top, left)) in tiles.iter().zip(places) {
+                write_weighted(&mut matrix, tile, top, left, weights);
+            }
+        }
+    }
+    matrix
+}
+
+/// Writes the rows of a tile that began at `(top, left)` as columns, weighted.
+fn write_weighted(to: &mut Mat<f64>, tile: &[[f64; TILE]; TILE], top: usize, left: usize, weights: &[f64]) {
+    let weights = &weights[left..weights.len().min(left + TILE)];
+    for (i, row) in (top..to.ncols()).zip(tile) {
+        let to = &mut column_mut(to.as_mut(), i)[left..left + weights.len()];
+        to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
+    }
 }
 
 /// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
@@ -394,6 +417,17 @@ mod tests {
         let e = eigen(matrix(&[&[2.0, -1.0], &[-1.0, 2.0]]).as_ref(), "m", &mut Spare::default()).unwrap();
         assert!((e.values[0] - 1.0).abs() < 1e-15 && (e.values[1] - 3.0).abs() < 1e-15);
         assert!((e.vectors[(0, 0)] - e.vectors[(1, 0)]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_square_matrix_is_transposed_in_place_as_any_other_beside_it() {
+        for n in [1, 7, 8, 9, 24, 31] {
+            let m = Mat::from_fn(n, n, |i, j| (i * n + j) as f64);
+            let weights: Vec<f64> = (0..n).map(|k| 1.0 + k as f64).collect();
+            let plain = Mat::from_fn(n, n, |i, j| weights[i] * m[(j, i)]);
+            assert_eq!(weighted_transpose(m.as_ref(), &weights), plain);
+            assert_eq!(transpose_weighted(m, &weights), plain);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The learned metric `d_A`, as the linear map `L` with `A = LᵀL`.
 
 use crate::centred::weighted_sum_of_columns;
-use crate::dataset::Rows;
+use crate::dataset::{Rows, check_cells};
 use crate::error::{Error, Result};
 use crate::linalg::{check_finite, eigen, weighted_gram};
 use crate::memory::Spare;
@@ -69,12 +69,9 @@ impl Metric {
             return Err(Error::Empty { what: "the matrix of components" });
         }
         check_finite(components.as_ref())?;
-        for (what, list) in [("means", Some(&mean)), ("scales", scale.as_ref())] {
-            let Some(list) = list else { continue };
-            if list.len() != d {
-                return Err(Error::Length { what, seen: list.len(), expected: d });
-            }
-            Rows::new(list.clone(), d)?;
+        check_list("means", &mean, d)?;
+        if let Some(scale) = &scale {
+            check_list("scales", scale, d)?;
         }
         if let Some(&bad) = scale.iter().flatten().find(|&&s| s <= 0.0) {
             return Err(Error::Parameter { name: "scale", value: bad.to_string(), allowed: "above 0" });
@@ -124,8 +121,8 @@ impl Metric {
     /// # Errors
     /// A mean of another length, or not finite.
     pub fn centred_at(self, mean: Vec<f64>) -> Result<Self> {
-        let outside = self.outside;
-        Ok(Self { outside, ..Self::new(self.components, mean, self.scale)? })
+        check_list("means", &mean, self.columns())?;
+        Ok(Self { mean, ..self })
     }
 
     /// The same metric with a weight for what lies outside the span of the components, whose rows must be
@@ -317,6 +314,14 @@ impl Metric {
         let values = project(rows, &self.mean, self.scale.as_deref(), self.components.transpose());
         Rows::new(values, self.rank()).map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
     }
+}
+
+/// A finite number for each column.
+fn check_list(what: &'static str, list: &[f64], columns: usize) -> Result<()> {
+    if list.len() != columns {
+        return Err(Error::Length { what, seen: list.len(), expected: columns });
+    }
+    check_cells(list, columns)
 }
 
 /// `(X − mean) / scale`, row-major.

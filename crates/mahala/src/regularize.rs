@@ -349,16 +349,24 @@ fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
     (0..matrix.ncols()).map(of_column).fold(0.0, f64::max)
 }
 
-/// An estimate of the condition number in the 1-norm from the norm of a symmetric matrix and a way to
-/// apply its inverse (Hager 1984): a lower bound that is rarely off by more than a factor of 3, in `O(d²)`.
-pub(crate) fn condition_estimate(norm: f64, n: usize, inverse_times: impl Fn(&[f64]) -> Vec<f64>) -> f64 {
+/// Estimates of condition numbers in the 1-norm from the norms of symmetric matrices and a way to apply the inverse of each
+/// to a vector of its own (Hager 1984): lower bounds that are rarely off by more than a factor of 3, in `O(d²)`.
+pub(crate) fn condition_estimates<const K: usize>(
+    norms: [f64; K],
+    n: usize,
+    inverses_times: impl Fn([&[f64]; K]) -> [Vec<f64>; K],
+) -> [f64; K] {
     let size = |y: &[f64]| y.iter().map(|v| v.abs()).sum::<f64>();
-    let y = inverse_times(&vec![1.0 / n as f64; n]);
-    let z = inverse_times(&y.iter().map(|v| v.signum()).collect::<Vec<_>>());
-    let steepest = (0..n).max_by(|&a, &b| z[a].abs().total_cmp(&z[b].abs())).unwrap_or(0);
-    let mut x = vec![0.0; n];
-    x[steepest] = 1.0;
-    norm * size(&y).max(size(&inverse_times(&x)))
+    let times = |x: &[Vec<f64>; K]| inverses_times(x.each_ref().map(Vec::as_slice));
+    let y = times(&[(); K].map(|()| vec![1.0 / n as f64; n]));
+    let z = times(&y.each_ref().map(|y| y.iter().map(|v| v.signum()).collect()));
+    let steepest = times(&z.map(|z| {
+        let at = (0..n).max_by(|&a, &b| z[a].abs().total_cmp(&z[b].abs())).unwrap_or(0);
+        let mut x = vec![0.0; n];
+        x[at] = 1.0;
+        x
+    }));
+    std::array::from_fn(|k| norms[k] * size(&y[k]).max(size(&steepest[k])))
 }
 
 #[cfg(test)]
@@ -369,8 +377,8 @@ mod tests {
     fn the_condition_estimate_of_a_diagonal_matrix_is_exact() {
         let entries = [1.0, 1e-6, 10.0];
         let matrix = Mat::from_fn(3, 3, |i, j| if i == j { entries[i] } else { 0.0 });
-        let estimate = condition_estimate(one_norm(matrix.as_ref()), 3, |x| {
-            x.iter().zip(entries).map(|(x, e)| x / e).collect()
+        let [estimate] = condition_estimates([one_norm(matrix.as_ref())], 3, |[x]| {
+            [x.iter().zip(entries).map(|(x, e)| x / e).collect()]
         });
         assert!((estimate - 1e7).abs() < 1e-6, "{estimate}");
     }

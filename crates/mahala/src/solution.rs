@@ -6,11 +6,12 @@ use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
 use crate::linalg::{
-    column, column_mut, eigen, exponent_of, product, times_power_of_two, weighted_transpose,
+    column, column_mut, eigen, exponent_of, product, times_power_of_two, transpose_weighted,
+    weighted_transpose,
 };
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
-use crate::regularize::{Prepared, condition_estimate};
+use crate::regularize::{Prepared, condition_estimates};
 use crate::scatter::PairCount;
 use crate::subspace::Components;
 use faer::{Mat, MatRef};
@@ -38,7 +39,7 @@ impl Solution {
         spare: &mut Spare,
     ) -> Self {
         let Prepared { active, exponent, norm_s, norm_d, d, l, ridge } = prepared;
-        let (condition_s, condition_d) = conditions(&geodesic, l.as_ref(), norm_s, norm_d);
+        let [condition_s, condition_d] = conditions(&geodesic, l.as_ref(), [norm_s, norm_d]);
         let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
         let all = active.len() == columns;
         let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
@@ -85,15 +86,14 @@ impl Solution {
     /// # Errors
     /// t outside [0, 1], or a result outside the range of 64-bit numbers.
     pub fn metric(&self, t: f64) -> Result<Metric> {
-        if !(0.0..=1.0).contains(&t) {
-            return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
-        }
-        let weights: Vec<f64> = self.log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect();
-        let components = weighted_transpose(self.w.as_ref(), &weights);
-        Metric::new(components, vec![0.0; self.w.nrows()], self.scale.clone()).map_err(|error| match error {
-            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-            other => other,
-        })
+        let weights = roots_of_weights(&self.log_lambda, t)?;
+        metric_of(weighted_transpose(self.w.as_ref(), &weights), self.scale.clone())
+    }
+
+    /// The same, in the memory of the solution.
+    pub(crate) fn into_metric(self, t: f64) -> Result<(Metric, Diagnostics)> {
+        let weights = roots_of_weights(&self.log_lambda, t)?;
+        Ok((metric_of(transpose_weighted(self.w, &weights), self.scale)?, self.diagnostics))
     }
 
     /// The metric at t in the `r` orthogonal directions in which dissimilar pairs differ most under it:
@@ -128,6 +128,23 @@ impl Solution {
     }
 }
 
+/// `Λ^{t/2}`
+fn roots_of_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
+    if !(0.0..=1.0).contains(&t) {
+        return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
+    }
+    Ok(log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect())
+}
+
+/// Around 0.
+fn metric_of(components: Mat<f64>, scale: Option<Vec<f64>>) -> Result<Metric> {
+    let mean = vec![0.0; components.ncols()];
+    Metric::new(components, mean, scale).map_err(|error| match error {
+        Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+        other => other,
+    })
+}
+
 /// `exp(½(t·log λ − max))`: what coordinates weigh at t, up to a common factor.
 pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
     let top = log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
@@ -135,15 +152,18 @@ pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
 }
 
 /// Estimates of the condition numbers of `S` and `D`, from `S⁻¹ = WWᵀ` and `D⁻¹ = SWΛ⁻¹WᵀS`.
-fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norm_s: f64, norm_d: f64) -> (f64, f64) {
+fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norms: [f64; 2]) -> [f64; 2] {
     let (w, log_lambda) = (geodesic.directions(), geodesic.log_eigenvalues());
     let inverse: Vec<f64> = log_lambda.iter().map(|l| (-l).exp()).collect();
-    let s_times = |x: &[f64]| outer_times(l, |j| j, |_| 1.0, x);
-    let condition_s = condition_estimate(norm_s, w.nrows(), |x| outer_times(w, |_| 0, |_| 1.0, x));
-    let condition_d = condition_estimate(norm_d, w.nrows(), |x| {
-        s_times(&outer_times(w, |_| 0, |k| inverse[k], &s_times(x)))
-    });
-    (condition_s, condition_d)
+    let s_times = |x: &[f64]| {
+        let [y] = outer_times(l, |j| j, |_| [1.0], [x]);
+        y
+    };
+    condition_estimates(norms, w.nrows(), |[x, y]| {
+        // W is read once for both.
+        let [s_inverse_x, y] = outer_times(w, |_| 0, |k| [1.0, inverse[k]], [x, &s_times(y)]);
+        [s_inverse_x, s_times(&y)]
+    })
 }
 
 /// What of `0..n` is not in the list.
