@@ -108,39 +108,39 @@ impl Widest for Gram<'_> {
     fn call_widest<S: Simd>(mut self, simd: S) {
         let n = self.target.ncols();
         let left = n % LINE;
-        if left > LANES {
-            self.down::<S, LINE>(simd, 0, left);
-        } else if left > 0 {
-            self.down::<S, LANES>(simd, 0, left);
+        match left {
+            0 => {}
+            1 => self.down::<S, 1>(simd, 0),
+            2 => self.down::<S, 2>(simd, 0),
+            3 => self.down::<S, 3>(simd, 0),
+            4 => self.down::<S, 4>(simd, 0),
+            5 => self.down::<S, 5>(simd, 0),
+            6 => self.down::<S, 6>(simd, 0),
+            _ => self.down::<S, 7>(simd, 0),
         }
         for j in (left..n).step_by(LINE) {
-            self.down::<S, LINE>(simd, j, LINE);
+            self.down::<S, LINE>(simd, j);
         }
     }
 }
 
 impl Gram<'_> {
-    /// The first `count` of the columns `j..j + BROAD`, from the diagonal down.
+    /// The columns `j..j + BROAD`, from the diagonal down.
     #[inline(always)]
-    fn down<S: Simd, const BROAD: usize>(&mut self, simd: S, j: usize, count: usize) {
+    fn down<S: Simd, const BROAD: usize>(&mut self, simd: S, j: usize) {
         let n = self.target.ncols();
         for i in (j..n).step_by(3 * LINE) {
             match (n - i).div_ceil(LINE) {
-                1 => self.tall_tile::<S, 1, BROAD>(simd, [i, j], count),
-                2 => self.tall_tile::<S, 2, BROAD>(simd, [i, j], count),
-                _ => self.tall_tile::<S, 3, BROAD>(simd, [i, j], count),
+                1 => self.tall_tile::<S, 1, BROAD>(simd, [i, j]),
+                2 => self.tall_tile::<S, 2, BROAD>(simd, [i, j]),
+                _ => self.tall_tile::<S, 3, BROAD>(simd, [i, j]),
             }
         }
     }
 
-    /// `TALL` registers of features from `i` on, times features `j..j + BROAD`, of which the first `count` are kept.
+    /// `TALL` registers of features from `i` on, times features `j..j + BROAD`.
     #[inline(always)]
-    fn tall_tile<S: Simd, const TALL: usize, const BROAD: usize>(
-        &mut self,
-        simd: S,
-        [i, j]: [usize; 2],
-        count: usize,
-    ) {
+    fn tall_tile<S: Simd, const TALL: usize, const BROAD: usize>(&mut self, simd: S, [i, j]: [usize; 2]) {
         let n = self.target.ncols();
         let mut sums = [[simd.splat_f64s(0.0); TALL]; BROAD];
         for row in self.rows.chunks_exact(stride(n)) {
@@ -154,7 +154,7 @@ impl Gram<'_> {
                 }
             }
         }
-        for (j, sums) in (j..).zip(sums.iter().take(count)) {
+        for (j, sums) in (j..).zip(&sums) {
             let mut tile = [[0f64; LINE]; TALL];
             for k in 0..TALL {
                 S::as_mut_simd_f64s(&mut tile[k]).0[0] = sums[k];

@@ -63,22 +63,17 @@ impl Scatter {
             return Err(Error::Length { what: "columns of the second table", seen, expected });
         }
         pairs.check(first.len(), second.len())?;
-        let sums = |units: &Units| {
-            let sum = |similar: bool| sum_of_differences([first, second], pairs.as_slice(), similar, units);
-            // Small sums are not worth a second thread.
-            let small = pairs.len() * first.columns() * first.columns() < 1_000_000;
-            both(if small { Par::Seq } else { Par::rayon(2) }, || sum(true), || sum(false))
-        };
+        let sums = |units: &Units| sums_of_differences([first, second], pairs.as_slice(), units);
         // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
         let mut units = Units::new(first.columns());
         let mut sides = sums(&units);
-        if !surely_in_range(&sides.0.0, &sides.1.0) {
+        if !surely_in_range(&sides[0].sum, &sides[1].sum) {
             units = Units::from_peaks(column_peaks(first.as_mat())).widened(&column_peaks(second.as_mat()));
             if !units.are_plain() {
                 sides = sums(&units);
             }
         }
-        let ((s, similar), (d, dissimilar)) = sides;
+        let [Side { sum: s, count: similar }, Side { sum: d, count: dissimilar }] = sides;
         let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
         let units = units.exponents().to_vec();
         Ok(Self::assemble(s, d, units, similar, dissimilar)?.with_samples(samples))
@@ -224,36 +219,124 @@ fn depth(columns: usize) -> usize {
     if columns < 32 { BLOCK / 2 } else { BLOCK }
 }
 
-/// The sum over the pairs of one kind.
-fn sum_of_differences(
-    tables: [&Rows; 2],
-    pairs: &[Pair],
-    similar: bool,
-    units: &Units,
-) -> (Mat<f64>, PairCount) {
+/// Pairs that are sorted by their kind at a time: few while they are near, but of wide rows many, for a block that is not
+/// full takes as long to add as a full one.
+fn sorted(columns: usize) -> usize {
+    if columns < 32 { 8 * depth(columns) } else { 128 * BLOCK }
+}
+
+/// The sum over the pairs of one kind, and how many they are.
+struct Side {
+    sum: Mat<f64>,
+    count: PairCount,
+}
+
+/// The sums over similar and over dissimilar pairs.
+fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> [Side; 2] {
     let n = units.exponents().len();
-    let (mut sum, mut count) = (Mat::zeros(n, n), PairCount { pairs: 0, weight: 0.0 });
-    let (mut chosen, mut block) = (vec![0; depth(n).min(pairs.len())], None);
-    let mut next = 0;
-    loop {
-        // Without a branch on the kind, which nobody can foresee.
-        let mut found = 0;
-        while next < pairs.len() && found < chosen.len() {
-            let end = pairs.len().min(next + chosen.len() - found);
-            for (i, pair) in (next..).zip(&pairs[next..end]) {
-                chosen[found] = i;
-                found += usize::from(pair.similar == similar);
+    let none = PairCount { pairs: 0, weight: 0.0 };
+    let [mut similar, mut dissimilar] = [(); 2].map(|()| Side { sum: Mat::zeros(n, n), count: none });
+    let mut room = vec![0; sorted(n).min(pairs.len())];
+    let new_block = || Block::new(n, depth(n).min(pairs.len()));
+    let mut block = new_block();
+    // Small sums are not worth a second thread, nor a block of its own.
+    let mut second = (pairs.len() * n * n >= 1_000_000).then(new_block);
+    for pairs in pairs.chunks(sorted(n)) {
+        let (first_kind, second_kind) = by_kind(pairs, &mut room);
+        let of = Differing { tables, pairs, units };
+        if let Some(second) = &mut second {
+            both(
+                Par::rayon(2),
+                || similar.add(of, first_kind, &mut block),
+                || dissimilar.add(of, second_kind, second),
+            );
+        } else {
+            similar.add(of, first_kind, &mut block);
+            dissimilar.add(of, second_kind, &mut block);
+        }
+    }
+    [similar, dissimilar]
+}
+
+/// The places of similar pairs, and of the others from the last to the first.
+fn by_kind<'a>(pairs: &[Pair], room: &'a mut [usize]) -> (&'a [usize], &'a [usize]) {
+    let room = &mut room[..pairs.len()];
+    let mut similar = 0;
+    // Written to both places and kept in one: without a branch on the kind, which nobody can foresee.
+    for (i, pair) in pairs.iter().enumerate() {
+        room[similar] = i;
+        room[similar + pairs.len() - 1 - i] = i;
+        similar += usize::from(pair.similar);
+    }
+    room.split_at(similar)
+}
+
+/// Pairs of rows of two tables, in units.
+#[derive(Clone, Copy)]
+struct Differing<'a> {
+    tables: [&'a Rows; 2],
+    pairs: &'a [Pair],
+    units: &'a Units,
+}
+
+impl Side {
+    /// Adds the chosen pairs.
+    fn add(
+        &mut self,
+        Differing { tables, pairs, units }: Differing<'_>,
+        chosen: &[usize],
+        block: &mut Block,
+    ) {
+        let n = self.sum.ncols();
+        for chosen in chosen.chunks(depth(n)) {
+            block.gather_differences(tables, pairs, chosen, units);
+            block.add_gram_to(self.sum.as_mut(), parallelism(n));
+            // By four partial sums, which need not wait for each other.
+            let mut weights = [0.0; 4];
+            for fours in chosen.chunks(weights.len()) {
+                weights.iter_mut().zip(fours).for_each(|(sum, &i)| *sum += pairs[i].weight);
             }
-            next = end;
+            self.count.pairs += chosen.len() as u64;
+            self.count.weight += weights.iter().sum::<f64>();
         }
-        let chosen = &chosen[..found];
-        if chosen.is_empty() {
-            return (sum, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn pairs_of_several_sorts_and_blocks_are_summed_by_their_kind() {
+        let mut random = Random::new(7, 0);
+        let mut up_to = |n: f64| (n * random.uniform()) as usize;
+        for (columns, count) in [(3, 1), (3, 5000), (70, 1300)] {
+            let values: Vec<f64> = (0..40 * columns).map(|_| up_to(9.0) as f64).collect();
+            let rows = Rows::new(values, columns).unwrap();
+            let mut pair = |i: usize| Pair {
+                first: up_to(40.0),
+                second: up_to(40.0),
+                similar: i == 0 || up_to(3.0) == 0,
+                weight: (1 + up_to(2.0)) as f64,
+            };
+            let mut pairs: Vec<Pair> = (0..count).map(&mut pair).collect();
+            pairs.push(Pair { similar: false, ..pair(1) });
+            let units = Units::new(columns);
+            for (side, similar) in
+                sums_of_differences([&rows, &rows], &pairs, &units).iter().zip([true, false])
+            {
+                let kind = || pairs.iter().filter(|pair| pair.similar == similar);
+                assert_eq!(side.count.pairs, kind().count() as u64);
+                assert_eq!(side.count.weight, kind().map(|pair| pair.weight).sum::<f64>());
+                for (i, j) in (0..columns).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                    let difference =
+                        |pair: &Pair, j: usize| rows.row(pair.first)[j] - rows.row(pair.second)[j];
+                    let plain: f64 =
+                        kind().map(|pair| pair.weight * difference(pair, i) * difference(pair, j)).sum();
+                    assert!((side.sum[(i, j)] - plain).abs() < 1e-9, "{columns} columns: {i}, {j}");
+                }
+            }
         }
-        let block = block.get_or_insert_with(|| Block::new(n, found));
-        block.gather_differences(tables, pairs, chosen, units);
-        block.add_gram_to(sum.as_mut(), parallelism(n));
-        count.pairs += found as u64;
-        count.weight += chosen.iter().map(|&i| pairs[i].weight).sum::<f64>();
     }
 }

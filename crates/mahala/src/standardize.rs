@@ -3,7 +3,8 @@
 
 use crate::dataset::Rows;
 use crate::linalg::{exponent_of, times_power_of_two};
-use crate::simd::{Work, run};
+use crate::simd::{Widest, Work, run_widest};
+use pulp::Simd;
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +27,7 @@ impl ColumnStatistics {
     pub fn of(rows: &Rows) -> Self {
         let (n, first) = (rows.len(), rows.row(0));
         let mut peaks = vec![0.0; rows.columns()];
-        let mean = run(Means { rows, peaks: Some(&mut peaks) });
+        let mean = run_widest(Means { rows, peaks: Some(&mut peaks) });
         // Not below 2^-1000, so that what takes it out is a number.
         let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p).max(-1000)).collect();
         let factors: Vec<f64> = units.iter().map(|&unit| times_power_of_two(1.0, -unit)).collect();
@@ -90,12 +91,12 @@ pub(crate) fn mean_and_scale(first: &Rows, second: &Rows, scaled: bool) -> (Vec<
         }
         return (statistics.mean, Some(statistics.scale));
     }
-    let mean = run(Means { rows: first, peaks: None });
+    let mean = run_widest(Means { rows: first, peaks: None });
     if one_table {
         return (mean, None);
     }
     let share = second.len() as f64 / (first.len() as f64 + second.len() as f64);
-    (between(&mean, &run(Means { rows: second, peaks: None }), share), None)
+    (between(&mean, &run_widest(Means { rows: second, peaks: None }), share), None)
 }
 
 /// `x + share·(y − x)`
@@ -154,6 +155,13 @@ impl Work for Means<'_> {
         }
         mean.iter_mut().zip(first).for_each(|(mean, first)| *mean += first);
         mean
+    }
+}
+
+impl Widest for Means<'_> {
+    #[inline(always)]
+    fn call_widest<S: Simd>(self, _: S) -> Vec<f64> {
+        self.call::<true>()
     }
 }
 
