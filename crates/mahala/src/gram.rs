@@ -204,7 +204,8 @@ impl<'a, T: Copy + Into<f64>> Source for RowsOf<'a, T> {
 
     #[inline(always)]
     fn fill<const N: usize>(&self, row: &'a [T], at: usize, to: &mut [f64]) {
-        to.iter_mut().zip(&row[at..]).for_each(|(to, x)| *to = (*x).into());
+        let row = &row[at..][..to.len()];
+        to.iter_mut().zip(row).for_each(|(to, x)| *to = (*x).into());
     }
 }
 
