@@ -6,9 +6,10 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::add_gram;
-use crate::linalg::{extreme_exponent, mirror_lower, parallelism, times_power_of_two};
+use crate::linalg::{extreme_exponent, parallelism, times_power_of_two};
 use crate::sparse::SparseRows;
 use crate::standardize::ColumnStatistics;
+use crate::tiles::mirror_lower;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;

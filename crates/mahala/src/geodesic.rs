@@ -13,10 +13,11 @@
 use crate::error::{Error, Result};
 use crate::linalg::{
     Eigen, by_halves, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower,
-    mirror_lower, parallelism, scaled_lower, times_power_of_two, weighted_gram,
+    parallelism, scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
 use crate::spd::Spd;
+use crate::tiles::mirror_lower;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatRef, Par};

@@ -123,6 +123,7 @@ mod strips;
 mod subspace;
 mod summed;
 mod tensor;
+mod tiles;
 mod tree;
 mod tridiagonal;
 mod units;

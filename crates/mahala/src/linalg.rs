@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::memory::Spare;
+use crate::tiles::mirror_lower;
 use crate::{reduction, small, tridiagonal};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{
@@ -173,89 +174,6 @@ pub(crate) fn sum_of_eights(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -
     partial.iter().sum::<f64>() + x_rest.iter().zip(y_rest).map(|(x, y)| f(*x, *y)).sum::<f64>()
 }
 
-/// Rows and columns that change sides together: a line of the cache of each.
-const TILE: usize = 8;
-
-/// Copies the lower triangle onto the upper one, by tiles: whole columns would miss the cache.
-pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
-    let n = matrix.ncols();
-    for left in (0..n).step_by(TILE) {
-        let width = TILE.min(n - left);
-        for top in (left..n).step_by(TILE) {
-            let height = TILE.min(n - top);
-            let tile = tile_of(matrix.as_ref(), top, left);
-            if height == TILE && top > left {
-                // Whole lines, which are copied in registers.
-                for (i, row) in tile.iter().enumerate() {
-                    let to = column_mut(matrix.as_mut(), top + i)[left..].first_chunk_mut();
-                    *to.expect("a tile above the diagonal is whole") = *row;
-                }
-                continue;
-            }
-            for (i, row) in tile.iter().enumerate().take(height) {
-                let width = width.min(top + i - left);
-                column_mut(matrix.as_mut(), top + i)[left..left + width].copy_from_slice(&row[..width]);
-            }
-        }
-    }
-}
-
-/// `diag(weights)·Mᵀ`
-pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
-    let mut out = Mat::zeros(m.ncols(), m.nrows());
-    for left in (0..m.ncols()).step_by(TILE) {
-        for top in (0..m.nrows()).step_by(TILE) {
-            write_weighted(&mut out, &tile_of(m, top, left), top, left, weights);
-        }
-    }
-    out
-}
-
-/// The same in the memory of `M`, if that is square.
-pub(crate) fn transpose_weighted(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
-    if matrix.nrows() != matrix.ncols() {
-        return weighted_transpose(matrix.as_ref(), weights);
-    }
-    let (mut matrix, n) = (matrix, weights.len());
-    for left in (0..n).step_by(TILE) {
-        for top in (left..n).step_by(TILE) {
-            // A tile and the one across the diagonal, which change places.
-            let places = [(top, left), (left, top)];
-            let tiles = places.map(|(top, left)| tile_of(matrix.as_ref(), top, left));
-            for (tile, (top, left)) in tiles.iter().zip(places) {
-                write_weighted(&mut matrix, tile, top, left, weights);
-            }
-        }
-    }
-    matrix
-}
-
-/// Writes the rows of a tile that began at `(top, left)` as columns, weighted.
-fn write_weighted(to: &mut Mat<f64>, tile: &[[f64; TILE]; TILE], top: usize, left: usize, weights: &[f64]) {
-    let weights = &weights[left..weights.len().min(left + TILE)];
-    for (i, row) in (top..to.ncols()).zip(tile) {
-        let to = &mut column_mut(to.as_mut(), i)[left..left + weights.len()];
-        to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
-    }
-}
-
-/// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
-fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> [[f64; TILE]; TILE] {
-    let mut tile = [[0.0; TILE]; TILE];
-    if top + TILE <= m.nrows() && left + TILE <= m.ncols() {
-        for (j, k) in (left..left + TILE).enumerate() {
-            let column: &[f64; TILE] = column(m, k)[top..].first_chunk().expect("a whole tile");
-            tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
-        }
-        return tile;
-    }
-    for (j, k) in (left..m.ncols()).take(TILE).enumerate() {
-        let column = &column(m, k)[top..];
-        tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
-    }
-    tile
-}
-
 /// How the work on a `d × d` matrix is cut. The cut depends on `d` alone, not on the number of
 /// threads that share it, so that the bits do not either; below 128 threads cost more than they give.
 pub(crate) fn parallelism(d: usize) -> Par {
@@ -417,17 +335,6 @@ mod tests {
         let e = eigen(matrix(&[&[2.0, -1.0], &[-1.0, 2.0]]).as_ref(), "m", &mut Spare::default()).unwrap();
         assert!((e.values[0] - 1.0).abs() < 1e-15 && (e.values[1] - 3.0).abs() < 1e-15);
         assert!((e.vectors[(0, 0)] - e.vectors[(1, 0)]).abs() < 1e-15);
-    }
-
-    #[test]
-    fn a_square_matrix_is_transposed_in_place_as_any_other_beside_it() {
-        for n in [1, 7, 8, 9, 24, 31] {
-            let m = Mat::from_fn(n, n, |i, j| (i * n + j) as f64);
-            let weights: Vec<f64> = (0..n).map(|k| 1.0 + k as f64).collect();
-            let plain = Mat::from_fn(n, n, |i, j| weights[i] * m[(j, i)]);
-            assert_eq!(weighted_transpose(m.as_ref(), &weights), plain);
-            assert_eq!(transpose_weighted(m, &weights), plain);
-        }
     }
 
     #[test]

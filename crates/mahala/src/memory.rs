@@ -25,7 +25,8 @@ impl Spare {
 
 /// Asks for the line of the cache that holds a number, ahead of its use. Nothing happens if there is no such number.
 #[inline(always)]
-#[allow(unsafe_code, clippy::inline_always)]
+#[allow(unsafe_code, reason = "one instruction, which reads nothing")]
+#[allow(clippy::inline_always, reason = "it is a single instruction")]
 pub(crate) fn prefetch<T>(numbers: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(number) = numbers.get(at) {

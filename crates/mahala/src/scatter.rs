@@ -3,8 +3,9 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
-use crate::linalg::{both, mirror_lower, parallelism, times_power_of_two};
+use crate::linalg::{both, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
+use crate::tiles::mirror_lower;
 use crate::units::{Units, column_peaks};
 use faer::{Mat, MatRef, Par};
 
@@ -242,17 +243,13 @@ fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> [Si
     // Small sums are not worth a second thread, nor a block of its own.
     let mut second = (pairs.len() * n * n >= 1_000_000).then(new_block);
     for pairs in pairs.chunks(sorted(n)) {
-        let (first_kind, second_kind) = by_kind(pairs, &mut room);
+        let (alike, unlike) = by_kind(pairs, &mut room);
         let of = Differing { tables, pairs, units };
         if let Some(second) = &mut second {
-            both(
-                Par::rayon(2),
-                || similar.add(of, first_kind, &mut block),
-                || dissimilar.add(of, second_kind, second),
-            );
+            both(Par::rayon(2), || similar.add(of, alike, &mut block), || dissimilar.add(of, unlike, second));
         } else {
-            similar.add(of, first_kind, &mut block);
-            dissimilar.add(of, second_kind, &mut block);
+            similar.add(of, alike, &mut block);
+            dissimilar.add(of, unlike, &mut block);
         }
     }
     [similar, dissimilar]

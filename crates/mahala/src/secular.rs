@@ -78,14 +78,13 @@ impl Solve<'_> {
                 *own *= if l == k { column[j + k] } else { column[j + k] / (poles[k] - poles[l]) };
             }
         }
-        let products_of = &mut products[..d.len()];
-        for i in 0..d.len() {
+        for (i, product) in products[..d.len()].iter_mut().enumerate() {
             let (mut above, mut below) = (columns[0][i], d[i] - poles[0]);
             for k in 1..N {
                 above *= columns[k][i];
                 below *= d[i] - poles[k];
             }
-            products_of[i] *= above / below;
+            *product *= above / below;
         }
         products[j..j + N].copy_from_slice(&own);
     }

@@ -5,15 +5,13 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
-use crate::linalg::{
-    column, column_mut, eigen, exponent_of, product, times_power_of_two, transpose_weighted,
-    weighted_transpose,
-};
+use crate::linalg::{column, column_mut, eigen, exponent_of, product, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimates};
 use crate::scatter::PairCount;
 use crate::subspace::Components;
+use crate::tiles::{into_weighted_transpose, weighted_transpose};
 use faer::{Mat, MatRef};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
@@ -93,7 +91,7 @@ impl Solution {
     /// The same, in the memory of the solution.
     pub(crate) fn into_metric(self, t: f64) -> Result<(Metric, Diagnostics)> {
         let weights = roots_of_weights(&self.log_lambda, t)?;
-        Ok((metric_of(transpose_weighted(self.w, &weights), self.scale)?, self.diagnostics))
+        Ok((metric_of(into_weighted_transpose(self.w, &weights), self.scale)?, self.diagnostics))
     }
 
     /// The metric at t in the `r` orthogonal directions in which dissimilar pairs differ most under it:

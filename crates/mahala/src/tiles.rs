@@ -1,0 +1,104 @@
+//! A matrix turned over its diagonal, by tiles: whole columns would miss the cache.
+
+use crate::linalg::{column, column_mut};
+use faer::{Mat, MatRef};
+
+/// Rows and columns that change sides together: a line of the cache of each.
+const SIDE: usize = 8;
+type Tile = [[f64; SIDE]; SIDE];
+
+/// Copies the lower triangle onto the upper one.
+pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
+    let n = matrix.ncols();
+    for left in (0..n).step_by(SIDE) {
+        let width = SIDE.min(n - left);
+        for top in (left..n).step_by(SIDE) {
+            let height = SIDE.min(n - top);
+            let tile = tile_of(matrix.as_ref(), top, left);
+            if height == SIDE && top > left {
+                // Whole lines, which are copied in registers.
+                for (i, row) in tile.iter().enumerate() {
+                    let to = column_mut(matrix.as_mut(), top + i)[left..].first_chunk_mut();
+                    *to.expect("a tile above the diagonal is whole") = *row;
+                }
+                continue;
+            }
+            for (i, row) in tile.iter().enumerate().take(height) {
+                let width = width.min(top + i - left);
+                column_mut(matrix.as_mut(), top + i)[left..left + width].copy_from_slice(&row[..width]);
+            }
+        }
+    }
+}
+
+/// `diag(weights)·Mᵀ`
+pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
+    let mut out = Mat::zeros(m.ncols(), m.nrows());
+    for left in (0..m.ncols()).step_by(SIDE) {
+        for top in (0..m.nrows()).step_by(SIDE) {
+            write_weighted(&mut out, &tile_of(m, top, left), top, left, weights);
+        }
+    }
+    out
+}
+
+/// The same in the memory of `M`, if that is square.
+pub(crate) fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
+    if matrix.nrows() != matrix.ncols() {
+        return weighted_transpose(matrix.as_ref(), weights);
+    }
+    let (mut matrix, n) = (matrix, weights.len());
+    for left in (0..n).step_by(SIDE) {
+        for top in (left..n).step_by(SIDE) {
+            // A tile and the one across the diagonal, which change places.
+            let places = [(top, left), (left, top)];
+            let tiles = places.map(|(top, left)| tile_of(matrix.as_ref(), top, left));
+            for (tile, (top, left)) in tiles.iter().zip(places) {
+                write_weighted(&mut matrix, tile, top, left, weights);
+            }
+        }
+    }
+    matrix
+}
+
+/// Writes the rows of a tile that began at `(top, left)` as columns, weighted.
+fn write_weighted(to: &mut Mat<f64>, tile: &Tile, top: usize, left: usize, weights: &[f64]) {
+    let weights = &weights[left..weights.len().min(left + SIDE)];
+    for (i, row) in (top..to.ncols()).zip(tile) {
+        let to = &mut column_mut(to.as_mut(), i)[left..left + weights.len()];
+        to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
+    }
+}
+
+/// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
+fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> Tile {
+    let mut tile = [[0.0; SIDE]; SIDE];
+    if top + SIDE <= m.nrows() && left + SIDE <= m.ncols() {
+        for (j, k) in (left..left + SIDE).enumerate() {
+            let column: &[f64; SIDE] = column(m, k)[top..].first_chunk().expect("a whole tile");
+            tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
+        }
+        return tile;
+    }
+    for (j, k) in (left..m.ncols()).take(SIDE).enumerate() {
+        let column = &column(m, k)[top..];
+        tile.iter_mut().zip(column).for_each(|(row, x)| row[j] = *x);
+    }
+    tile
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_square_matrix_is_transposed_in_place_as_any_other_beside_it() {
+        for n in [1, 7, 8, 9, 24, 31] {
+            let m = Mat::from_fn(n, n, |i, j| (i * n + j) as f64);
+            let weights: Vec<f64> = (0..n).map(|k| 1.0 + k as f64).collect();
+            let plain = Mat::from_fn(n, n, |i, j| weights[i] * m[(j, i)]);
+            assert_eq!(weighted_transpose(m.as_ref(), &weights), plain);
+            assert_eq!(into_weighted_transpose(m, &weights), plain);
+        }
+    }
+}
