@@ -257,24 +257,25 @@ def memory(lines):
         return None
     rows = []
     for line in chosen:
-        extra = peak_above(line)
-        d, n = line["d"], line["n"]
-        # A fit: six matrices, and a block of 520 rows. Neighbours: a block of 960 queries.
-        allowed = 6 * 8 * d * d + 8 * 520 * d if line["kind"] == "fit" else 2 * 8 * 960 * d
-        few = [peak_above(other) for other in of(lines, "once", kind=line["kind"], n=1000, d=d)]
-        rows.append([line["kind"], str(n), str(d), f"{line['data_bytes'] / 2**20:.0f}", extra, f"{allowed / 2**20:.1f}", few[0] if few else ""])
-    head = ["work", "n", "d", "rows (MiB)", "peak above the rows (MiB)", "bound (MiB)", "the same with 1,000 rows (MiB)"]
+        n, d = line["n"], line["d"]
+        resident = line["peak_after"] - line["peak_before"]
+        row = [line["kind"], str(n), str(d), f"{line['data_bytes'] / 2**20:.0f}"]
+        rows.append(row + [f"{x / 2**20:.2f}" for x in (line["asked_for"], allowed(line["kind"], d), resident)])
+    head = ["work", "n", "d", "rows (MiB)", "asked for (MiB)", "bound (MiB)", "resident (MiB)"]
     note = (
-        "Peak of resident memory beyond what the process held with its rows. The bound of a fit: 6 matrices d × d and a\n"
-        "block. For neighbours (1000 queries): a block. The program itself, as it is read from its file, and the stacks of\n"
-        "threads count as resident too: the last column tells how much is there with 1,000 rows. What more rows add to a fit\n"
-        "are lists of those of each class, 31,250 rows at a time.\n\n"
+        "The most memory that one fit or search on one thread asks for beyond its rows: all allocations of the second one in a\n"
+        "process are counted. The bound of a fit: 6 matrices d × d and a block (512 rows and one more, in whole registers). For\n"
+        "neighbours (1000 queries): a block. The last column is by how much the process grew in the first, with pages of the\n"
+        "program, of stacks, and of the matrix product's workspace (address space of twice the third cache, little of it used).\n\n"
     )
     return "## Memory\n\n" + note + table(head, rows)
 
 
-def peak_above(line):
-    return f"{(line['peak_after'] - line['peak_before']) / 2**20:.1f}"
+def allowed(kind, d):
+    if kind == "knn":
+        # 960 queries, as they are and packed.
+        return 2 * 8 * 960 * d
+    return 6 * 8 * d * d + 8 * 513 * 24 * -(-d // 24)
 
 
 def files_larger_than_memory(lines):

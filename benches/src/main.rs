@@ -3,6 +3,7 @@
 
 mod eigen;
 mod fit;
+mod heap;
 mod knn;
 mod npy;
 mod once;

@@ -1,5 +1,6 @@
 //! One piece of work of ours alone, in a process of its own: for growth curves, memory and profilers.
 
+use crate::heap::peak_of;
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, bail};
 use mahala::{Dataset, Gmml, Knn, Moments, PairRule, Pairs, Random, Rows, TChoice};
@@ -7,27 +8,32 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Runs `kind` (`fit`, `sampled`, `pairs`: the same with the draw before it, `knn`, or `stream`: moments of rows that are
-/// made as they are needed) on generated rows; tells times and the peak of memory.
+/// made as they are needed) on generated rows; tells times and the peak of memory, resident and asked for.
 pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
     let mut times = Times::default();
-    let before;
+    let (mut before, mut asked_for) = (peak_bytes()?, None);
     if kind == "stream" {
-        before = peak_bytes()?;
         with_threads(threads, || stream(n, d, c, &mut times))??;
     } else {
         let data = shared(generated(n, d, c)?)?;
+        let queries = data.rows().subset(&(0..n.min(1000)).collect::<Vec<_>>());
         // What making the rows needed does not count.
         std::fs::write("/proc/self/clear_refs", "5")?;
         before = peak_bytes()?;
         // Drawn only if they are asked for: of a thousand classes they would take a gigabyte.
         let pairs = (kind == "pairs").then(|| Pairs::sampled(data.labels(), &mut Random::new(0, 0)));
+        let given = Given { data: &data, pairs: pairs.as_ref(), queries: &queries };
         with_threads(threads, || {
-            (0..repeats).try_for_each(|_| times.add(|| work(kind, &data, pairs.as_ref())))
+            (0..repeats).try_for_each(|_| times.add(|| work(kind, &given)))?;
+            // Once more, not timed.
+            let (done, bytes) = peak_of(|| work(kind, &given));
+            asked_for = Some(bytes);
+            done
         })??;
     }
     Ok(json!({
         "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
-        "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?,
+        "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?, "asked_for": asked_for,
     }))
 }
 
@@ -39,16 +45,21 @@ fn shared(data: Dataset) -> Result<Dataset> {
     Ok(Dataset::new(Rows::shared(Arc::new(rows.into_values()), columns)?, labels)?)
 }
 
-fn work(kind: &str, data: &Dataset, pairs: Option<&Pairs>) -> Result<()> {
+/// What there is before the work begins.
+struct Given<'a> {
+    data: &'a Dataset,
+    pairs: Option<&'a Pairs>,
+    queries: &'a Rows,
+}
+
+fn work(kind: &str, given: &Given<'_>) -> Result<()> {
+    let Given { data, pairs, queries } = given;
     let gmml = Gmml { t: TChoice::Fixed(0.5), memory_limit_gb: 64.0, ..Gmml::default() };
     match kind {
         "pairs" => drop(gmml.fit_pairs(data.rows(), pairs.context("no pairs were drawn")?)?),
         "fit" => drop(gmml.fit(data)?),
         "sampled" => drop(Gmml { pairs: PairRule::Sampled, ..gmml }.fit(data)?),
-        "knn" => {
-            let queries = data.rows().subset(&(0..data.len().min(1000)).collect::<Vec<_>>());
-            drop(Knn::new(data.rows().clone())?.search(&queries, 5)?);
-        }
+        "knn" => drop(Knn::new(data.rows().clone())?.search(queries, 5)?),
         _ => bail!("kind '{kind}': fit, sampled, pairs or knn"),
     }
     Ok(())

@@ -43,9 +43,8 @@ struct Order<'a> {
     sizes: Vec<f64>,
 }
 
-/// Where threads pay, rows are summed in runs of at least this many, and in at most [`RUNS`] runs.
-const RUN: usize = 32 * BLOCK;
-const RUNS: usize = 32;
+/// The least rows of a run.
+const RUN: usize = 16 * BLOCK;
 
 impl Scatter {
     /// All pairs at once, in `O(c·d²)` from the moments.
@@ -136,13 +135,20 @@ impl<'a> Order<'a> {
         Self { codes: labels.codes(), places, sizes }
     }
 
-    /// The rows of each class among those of a run.
-    fn members(&self, run: Range<usize>) -> Vec<Vec<usize>> {
-        let place = |i: usize| self.places[self.codes[i] as usize];
+    /// How many rows are summed before their sum is added to the others'. Their list takes no more than one matrix
+    /// `d × d`; to add up many classes of a few rows each would take longer than the rows.
+    fn length_of_run(&self, columns: usize) -> usize {
+        let classes = self.sizes.len();
+        RUN.max(2 * columns * columns).max(256 * classes).min(u32::MAX as usize)
+    }
+
+    /// The rows of each class among those of a run, counted from its first.
+    fn members(&self, run: Range<usize>) -> Vec<Vec<u32>> {
+        let places = || self.codes[run.clone()].iter().map(|&code| self.places[code as usize]);
         let mut counts = vec![0; self.sizes.len()];
-        run.clone().for_each(|i| counts[place(i)] += 1);
-        let mut members: Vec<Vec<usize>> = counts.into_iter().map(Vec::with_capacity).collect();
-        run.for_each(|i| members[place(i)].push(i));
+        places().for_each(|place| counts[place] += 1);
+        let mut members: Vec<Vec<u32>> = counts.into_iter().map(Vec::with_capacity).collect();
+        (0..).zip(places()).for_each(|(i, place)| members[place].push(i));
         members
     }
 }
@@ -152,22 +158,19 @@ impl Pooled {
         let (n, d) = rows.shape();
         let par = parallelism(d);
         // The cut into runs depends on the shape alone, so the bits do not depend on the number of threads.
-        // Wide rows have threads within the product.
-        let length = if matches!(par, Par::Seq) && n >= 4 * RUN && n * d * d >= 50_000_000 {
-            RUN.max(n.div_ceil(RUNS))
-        } else {
-            n
-        };
-        let run = |first: usize| Self::of_run(rows, first..(first + length).min(n), order, units, par);
-        if length == n {
-            return run(0);
-        }
-        // As many runs at a time as there are threads, so that no more sums are there at once; added in order.
+        let length = order.length_of_run(d);
         let firsts: Vec<usize> = (0..n).step_by(length).collect();
-        let parts = firsts
-            .chunks(rayon::current_num_threads())
-            .flat_map(|firsts| firsts.par_iter().map(|&first| run(first)).collect::<Vec<Self>>());
-        parts.reduce(|sum, part| sum.merged(part, &order.sizes)).expect("there are runs")
+        let run = |&first: &usize| Self::of_run(rows, first..(first + length).min(n), order, units, par);
+        // Wide rows have threads within the product. Of narrow ones some runs at a time are summed, so that not all sums
+        // are there at once; they are added in order.
+        let threads = rayon::current_num_threads();
+        let shared = threads > 1 && matches!(par, Par::Seq) && n * d * d >= 50_000_000;
+        let at_once = if shared { threads * (RUN / (d * d)).clamp(2, 32) } else { 1 };
+        let parts = firsts.chunks(at_once).flat_map(|firsts| match firsts {
+            [first] => vec![run(first)],
+            _ => firsts.par_iter().map(run).collect(),
+        });
+        parts.reduce(|sum, part| sum.merged(part, &order.sizes)).expect("there are rows")
     }
 
     fn of_run<T: Copy + Into<f64>>(
@@ -180,12 +183,13 @@ impl Pooled {
         let d = rows.ncols();
         let (mut s, mut classes) = (Mat::zeros(d, d), vec![(0, Vec::new()); order.sizes.len()]);
         let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, run.len()));
-        let members = order.members(run);
+        let members = order.members(run.clone());
         let present: Vec<usize> = (0..members.len()).filter(|&class| !members[class].is_empty()).collect();
         for (k, &class) in present.iter().enumerate() {
             pooled.begin_class();
-            for indices in members[class].chunks(BLOCK) {
-                pooled.absorb(&mut block, rows, indices, units, None, par);
+            for members in members[class].chunks(BLOCK) {
+                let indices: Vec<usize> = members.iter().map(|&i| run.start + i as usize).collect();
+                pooled.absorb(&mut block, rows, &indices, units, None, par);
             }
             classes[class] = (pooled.rows, pooled.mean.clone());
             let next = present.get(k + 1).map_or(0.0, |&next| order.sizes[next]);

@@ -98,23 +98,27 @@ fn sums_of_rows_and_sums_of_moments_agree_to_rounding() {
 
 #[test]
 fn tall_rows_are_summed_in_runs_that_do_not_depend_on_threads() {
-    // Enough rows for several runs, classes of several sizes, one of which is cut by the end of a run.
-    let data = blobs(70_000, 30, 7, 5);
-    let labels: Vec<i64> = (0..70_000).map(|i| if i % 2 == 0 { 0 } else { i % 7 }).collect();
-    let data = mahala::Dataset::new(data.rows().clone(), mahala::Labels::from_integers(&labels)).unwrap();
-    let bits = |m: mahala::MatRef<'_, f64>| -> Vec<u64> {
-        (0..m.ncols()).flat_map(|j| m.col(j).iter().map(|x| x.to_bits()).collect::<Vec<_>>()).collect()
-    };
-    let results = in_pools(|| {
-        let (scatter, _) = Scatter::all_pairs_of(&data).unwrap();
-        (bits(scatter.s()), bits(scatter.d()))
-    });
-    assert!(results.iter().all(|result| *result == results[0]));
-    let (of_rows, _) = Scatter::all_pairs_of(&data).unwrap();
-    let of_moments = Scatter::all_pairs(&Moments::of(&data).unwrap()).unwrap();
-    for (a, b) in [(of_rows.s(), of_moments.s()), (of_rows.d(), of_moments.d())] {
-        // Sums of 70,000 terms in another order.
-        assert!((a - b).norm_max() <= 1e-12 * b.norm_max());
+    // Enough rows for several runs, with threads for them and within them; classes of several sizes, one of which is cut
+    // by the end of a run.
+    for (n, d) in [(70_000, 30), (45_000, 130)] {
+        let data = blobs(n, d, 7, 5);
+        let labels: Vec<i64> = (0..).map(|i| if i % 2 == 0 { 0 } else { i % 7 }).take(n).collect();
+        let labels = mahala::Labels::from_integers(&labels);
+        let data = mahala::Dataset::new(data.rows().clone(), labels).unwrap();
+        let bits = |m: mahala::MatRef<'_, f64>| -> Vec<u64> {
+            (0..m.ncols()).flat_map(|j| m.col(j).iter().map(|x| x.to_bits()).collect::<Vec<_>>()).collect()
+        };
+        let results = in_pools(|| {
+            let (scatter, _) = Scatter::all_pairs_of(&data).unwrap();
+            (bits(scatter.s()), bits(scatter.d()))
+        });
+        assert!(results.iter().all(|result| *result == results[0]), "{n} x {d}");
+        let (of_rows, _) = Scatter::all_pairs_of(&data).unwrap();
+        let of_moments = Scatter::all_pairs(&Moments::of(&data).unwrap()).unwrap();
+        for (a, b) in [(of_rows.s(), of_moments.s()), (of_rows.d(), of_moments.d())] {
+            // Sums of that many terms in another order.
+            assert!((a - b).norm_max() <= 1e-12 * b.norm_max(), "{n} x {d}");
+        }
     }
 }
 
