@@ -151,9 +151,8 @@ def fits(lines):
 
 
 def against_bound(lines):
-    """The rate of multiplications in registers, and each fit that is compared with it."""
-    peaks = of(lines, "peak", threads=1)
-    return [(peaks[0]["fma_flops_per_second"], line) for line in of(lines, "fit", threads=1) if peaks and line["d"] >= 256]
+    """The fits that are compared with what the machine can do, each with its rate of multiplications in registers."""
+    return [(line["flops_per_second"]["fma"], line) for line in of(lines, "fit", threads=1) if line["d"] >= 256]
 
 
 def bounds(lines):
@@ -161,25 +160,26 @@ def bounds(lines):
     chosen = against_bound(lines)
     if not chosen:
         return None
-    fma, peak = chosen[0][0], of(lines, "peak", threads=1)[0]
-    gemm, avx2 = peak["gemm_flops_per_second"], peak.get("avx2_flops_per_second", fma)
-    wider = fma > 1.1 * avx2
-    head = ["pairs", "n", "d", "c", "bound", "mahala (CPU)", "mahala ÷ bound", "faster peer ÷ bound", "mahala ÷ bound by a product"]
-    rows = [
-        [line["pairs"], *(str(line[k]) for k in ("n", "d", "c")), ms(line["flops"] / fma), ms(line["mahala"]["cpu_min"]),
-         f"{line['mahala']['cpu_min'] * fma / line['flops']:.2f}", f"{best_peer(line, 'cpu_min') * fma / line['flops']:.2f}",
-         f"{line['mahala']['cpu_min'] * gemm / line['flops']:.2f}"]
-        + ([f"{line['mahala']['cpu_min'] * avx2 / line['flops']:.2f}"] if wider else [])
-        for _, line in chosen
-    ]
-    note = f"In registers of half the width (AVX2) the rate is {avx2 / 1e9:.1f} GF/s; the last column is measured by that.\n" if wider else ""
+    wider = all(fma > 1.1 * line["flops_per_second"]["avx2"] for fma, line in chosen)
+    kinds = {"fma": "in registers", "gemm": "by a product", **({"avx2": "in AVX2 registers"} if wider else {})}
+    head = ["pairs", "n", "d", "c", *(f"GF/s {name}" for name in kinds.values()), "bound", "mahala (CPU)", "mahala ÷ bound", "faster peer ÷ bound"]
+    head += [f"mahala ÷ bound {name}" for kind, name in kinds.items() if kind != "fma"]
+    rows = []
+    for fma, line in chosen:
+        rates, ours = line["flops_per_second"], line["mahala"]["cpu_min"]
+        times = lambda seconds, kind: f"{seconds * rates[kind] / line['flops']:.2f}"
+        rows.append(
+            [line["pairs"], *(str(line[k]) for k in ("n", "d", "c")), *(f"{rates[kind] / 1e9:.1f}" for kind in kinds)]
+            + [ms(line["flops"] / fma), ms(ours), times(ours, "fma"), times(best_peer(line, "cpu_min"), "fma")]
+            + [times(ours, kind) for kind in kinds if kind != "fma"]
+        )
     return (
         "## Against the flops bound, one thread\n\n"
         "One triangle of the sums, d³/3 for Cholesky, d³ for the congruence, 14/3·d³ for the eigenproblem, d³ for the\n"
-        "triangular solve, at the rate of fused multiplications and additions in the widest registers there are:\n"
-        f"{fma / 1e9:.1f} GF/s in this run. A matrix product of order 1024 (faer's) makes {gemm / 1e9:.1f} of it, which is what the column\n"
-        f"\"by a product\" measures by.\n{note}\n"
-        + table(head + (["mahala ÷ bound of AVX2"] if wider else []), rows)
+        "triangular solve, at the rate of fused multiplications and additions in the widest registers there are; beside it that of\n"
+        "a matrix product of order 1024 (faer's)" + (", and of registers of half the width (AVX2)" if wider else "") + ".\n"
+        "The rates are measured before and after our fits in each round, and the best of them counts: the machine's change by the minute.\n\n"
+        + table(head, rows)
     )
 
 

@@ -1,6 +1,7 @@
 //! One fit from rows and labels, over all pairs or a list of them, interleaved with the peers doing the same.
 
 use crate::npy::{Folder, write_npy};
+use crate::peak::Rates;
 use crate::time::{Times, generated, summary_of, with_threads};
 use anyhow::{Context as _, Result, ensure};
 use mahala::{Dataset, Gmml, Pairs, Random, Regularization, TChoice};
@@ -37,6 +38,7 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
     let gmml = Gmml { t: TChoice::Fixed(0.5), regularization, memory_limit_gb: 64.0, ..Gmml::default() };
     let mut ours = Times::default();
     let mut theirs: Vec<Value> = Vec::new();
+    let mut rates = Rates::default();
     let fit = || match &listed {
         None => gmml.fit(&data),
         Some(pairs) => gmml.fit_pairs(data.rows(), pairs),
@@ -47,7 +49,10 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
             let start = std::time::Instant::now();
             fit()?;
             let count = (0.1 / start.elapsed().as_secs_f64()).clamp(3.0, 30.0) as usize;
+            // What the machine can do just now, before and after.
+            rates.measure();
             (0..count).try_for_each(|_| ours.add(fit).map(drop))?;
+            rates.measure();
             Ok(count)
         })??;
         let mut numpy = Command::new(python);
@@ -64,6 +69,7 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
     }
     let mut report = json!({
         "what": "fit", "pairs": pairs, "n": n, "d": d, "c": c, "threads": threads, "mahala": ours.to_json(),
+        "flops_per_second": rates.to_json(),
         "flops": flops(listed.as_ref().map_or(n, Pairs::len), d),
     });
     for edition in ["numpy", "scipy", "octave"] {

@@ -25,7 +25,7 @@ pub(crate) struct Eigen {
 pub(crate) fn cholesky(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spare) -> Result<Mat<f64>> {
     let d = matrix.nrows();
     // Of a small matrix, a second thread takes nothing off.
-    let par = if d < 400 { Par::Seq } else { parallelism(d) };
+    let par = if d < 900 { Par::Seq } else { parallelism(d) };
     let params = Spec::<LltParams, f64>::default();
     let mut factor = spare.take(d);
     factor.copy_from_triangular_lower(matrix);

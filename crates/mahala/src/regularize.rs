@@ -1,9 +1,7 @@
 //! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
 
 use crate::error::{Error, Result};
-use crate::linalg::{
-    check_finite, cholesky, column, column_mut, descending, sum_of_eights, times_power_of_two,
-};
+use crate::linalg::{cholesky, column, column_mut, descending, sum_of_eights, times_power_of_two};
 use crate::memory::Spare;
 use crate::scatter::Scatter;
 use crate::spd::Spd;
@@ -134,12 +132,14 @@ pub(crate) fn prepare(
             shrink_to_diagonal(&mut s, rho);
         }
     }
-    let (l, ridge) = {
-        let finite = check_finite(s.as_ref()).and(check_finite(d.as_ref()));
-        finite.map_err(|_| Error::OutOfRange { what: "S or D" })?;
-        factorise(&mut s, &base, spare)?
-    };
-    let (norm_s, norm_d) = (one_norm(s.as_ref()), one_norm(d.as_ref()));
+    let [mut norm_s, norm_d] = [&s, &d].map(|sum| one_norm(sum.as_ref()));
+    if !(norm_s + norm_d).is_finite() {
+        return Err(Error::OutOfRange { what: "S or D" });
+    }
+    let (l, ridge) = factorise(&mut s, &base, spare)?;
+    if ridge > 0.0 {
+        norm_s = one_norm(s.as_ref());
+    }
     spare.give(s);
     Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge })
 }
@@ -343,10 +343,11 @@ fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f
     }
 }
 
-/// The largest sum of absolute values of a column.
+/// The largest sum of absolute values of a column; not finite if an entry is not.
 fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
     let of_column = |j: usize| sum_of_eights(column(matrix, j), column(matrix, j), |x, _| x.abs());
-    (0..matrix.ncols()).map(of_column).fold(0.0, f64::max)
+    let larger = |most: f64, sum: f64| if most.is_nan() || sum <= most { most } else { sum };
+    (0..matrix.ncols()).map(of_column).fold(0.0, larger)
 }
 
 /// Estimates of condition numbers in the 1-norm from the norms of symmetric matrices and a way to apply the inverse of each

@@ -1,6 +1,7 @@
 //! A matrix turned over its diagonal, by tiles: whole columns would miss the cache.
 
 use crate::linalg::{column, column_mut};
+use crate::memory::prefetch;
 use faer::{Mat, MatRef};
 
 /// Rows and columns that change sides together: a line of the cache of each.
@@ -14,6 +15,7 @@ pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
         let width = SIDE.min(n - left);
         for top in (left..n).step_by(SIDE) {
             let height = SIDE.min(n - top);
+            prefetch_tile(matrix.as_ref(), left, top + SIDE);
             let tile = tile_of(matrix.as_ref(), top, left);
             if height == SIDE && top > left {
                 // Whole lines, which are copied in registers.
@@ -50,6 +52,7 @@ pub(crate) fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<
     let (mut matrix, n) = (matrix, weights.len());
     for left in (0..n).step_by(SIDE) {
         for top in (left..n).step_by(SIDE) {
+            prefetch_tile(matrix.as_ref(), left, top + SIDE);
             // A tile and the one across the diagonal, which change places.
             let places = [(top, left), (left, top)];
             let tiles = places.map(|(top, left)| tile_of(matrix.as_ref(), top, left));
@@ -68,6 +71,11 @@ fn write_weighted(to: &mut Mat<f64>, tile: &Tile, top: usize, left: usize, weigh
         let to = &mut column_mut(to.as_mut(), i)[left..left + weights.len()];
         to.iter_mut().zip(row).zip(weights).for_each(|((to, x), weight)| *to = weight * x);
     }
+}
+
+/// Asks for the tile that begins at `(top, left)`: no processor foresees the columns to come, as it does the rows.
+fn prefetch_tile(m: MatRef<'_, f64>, top: usize, left: usize) {
+    (left..m.ncols()).take(SIDE).for_each(|j| prefetch(column(m, j), top));
 }
 
 /// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
