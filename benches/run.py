@@ -21,7 +21,7 @@ NEIGHBOURS = [(10_000, 10_000, 16), (4649, 4649, 256), (2000, 2000, 784), (10_00
 FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 6, 8)]
 # Orders, and how often each is solved.
 EIGENPROBLEMS = [(8, "300"), (19, "300"), (64, "100"), (256, "30"), (784, "9"), (1536, "5"), (4096, "1")]
-KINDS = ["peak", "fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "rivals"]
+KINDS = ["fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "rivals"]
 
 
 def main():
@@ -47,7 +47,6 @@ def measure(bench, kind, commands, folder):
 
 
 def quick_commands(python, octave):
-    yield ["peak", "1"]
     yield from fits(python, octave, [(500, 20, 3)], [1], "2", ["all", "sampled"])
     yield ["eigen", "40", "2"]
     yield ["search", "300", "20", "3", "1"]
@@ -57,8 +56,6 @@ def quick_commands(python, octave):
 
 
 def commands_of(kind, python, octave):
-    if kind == "peak":
-        yield from (["peak", threads] for threads in ("1", "2"))
     if kind == "fit":
         # What takes milliseconds is measured more often: the least of few would be the machine's mood.
         yield from fits(python, octave, PAPER[:3], [1, 2], "20", ["all", "sampled"])

@@ -26,7 +26,6 @@ fn main() -> Result<()> {
             fit::run(python, octave, fit::Shape { n, d, c, pairs, threads, repeats })?
         }
         ["eigen", d, repeats] => eigen::run(d.parse()?, repeats.parse()?)?,
-        ["peak", threads] => peak::run(threads.parse()?)?,
         ["rivals", python, csv] => rivals::run(python, csv)?,
         ["knn", python, queries, rows, d, threads, repeats, peers] => {
             let (queries, rows, d) = (queries.parse()?, rows.parse()?, d.parse()?);

@@ -11,29 +11,30 @@ use std::sync::Arc;
 /// made as they are needed) on generated rows; tells times and the peak of memory, resident and asked for.
 pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
     let mut times = Times::default();
-    let (mut before, mut asked_for) = (peak_bytes()?, None);
-    if kind == "stream" {
+    let (before, after, asked_for) = if kind == "stream" {
+        let before = peak_bytes()?;
         with_threads(threads, || stream(n, d, c, &mut times))??;
+        (before, peak_bytes()?, None)
     } else {
         let data = shared(generated(n, d, c)?)?;
-        let queries = data.rows().subset(&(0..n.min(1000)).collect::<Vec<_>>());
+        let queries = (kind == "knn").then(|| data.rows().subset(&(0..n.min(1000)).collect::<Vec<_>>()));
         // What making the rows needed does not count.
         std::fs::write("/proc/self/clear_refs", "5")?;
-        before = peak_bytes()?;
+        let before = peak_bytes()?;
         // Drawn only if they are asked for: of a thousand classes they would take a gigabyte.
         let pairs = (kind == "pairs").then(|| Pairs::sampled(data.labels(), &mut Random::new(0, 0)));
-        let given = Given { data: &data, pairs: pairs.as_ref(), queries: &queries };
-        with_threads(threads, || {
+        let given = Given { data: &data, pairs: pairs.as_ref(), queries: queries.as_ref() };
+        with_threads(threads, || -> Result<_> {
             (0..repeats).try_for_each(|_| times.add(|| work(kind, &given)))?;
+            let after = peak_bytes()?;
             // Once more, not timed.
-            let (done, bytes) = peak_of(|| work(kind, &given));
-            asked_for = Some(bytes);
-            done
-        })??;
-    }
+            let (done, asked_for) = peak_of(|| work(kind, &given));
+            done.map(|()| (before, after, Some(asked_for)))
+        })??
+    };
     Ok(json!({
         "what": "once", "kind": kind, "n": n, "d": d, "c": c, "threads": threads, "times": times.to_json(),
-        "data_bytes": 8 * n * d, "peak_before": before, "peak_after": peak_bytes()?, "asked_for": asked_for,
+        "data_bytes": 8 * n * d, "peak_before": before, "peak_after": after, "asked_for": asked_for,
     }))
 }
 
@@ -49,7 +50,7 @@ fn shared(data: Dataset) -> Result<Dataset> {
 struct Given<'a> {
     data: &'a Dataset,
     pairs: Option<&'a Pairs>,
-    queries: &'a Rows,
+    queries: Option<&'a Rows>,
 }
 
 fn work(kind: &str, given: &Given<'_>) -> Result<()> {
@@ -59,7 +60,7 @@ fn work(kind: &str, given: &Given<'_>) -> Result<()> {
         "pairs" => drop(gmml.fit_pairs(data.rows(), pairs.context("no pairs were drawn")?)?),
         "fit" => drop(gmml.fit(data)?),
         "sampled" => drop(Gmml { pairs: PairRule::Sampled, ..gmml }.fit(data)?),
-        "knn" => drop(Knn::new(data.rows().clone())?.search(queries, 5)?),
+        "knn" => drop(Knn::new(data.rows().clone())?.search(queries.context("no queries were chosen")?, 5)?),
         _ => bail!("kind '{kind}': fit, sampled, pairs or knn"),
     }
     Ok(())

@@ -1,8 +1,7 @@
 //! What the machine can do at most: fused multiplications and additions in registers, and a matrix product.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::time::{Times, with_threads};
-use anyhow::Result;
+use crate::time::Times;
 use faer::{Accum, Mat, Par};
 use pulp::{Arch, Simd, WithSimd};
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ fn fma_in_avx2() -> f64 {
     Arch::new().dispatch(Fma)
 }
 
-/// The best seen so far of each, in flops per second and double precision, by CPU time: of all threads together.
+/// The best seen so far of each on one thread, in flops per second and double precision, by CPU time.
 #[derive(Default)]
 pub(crate) struct Rates {
     fma: f64,
@@ -50,23 +49,16 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Measures each once more, with the threads of the pool this is called in.
+    /// Measures each once more.
     pub(crate) fn measure(&mut self) {
-        let threads = rayon::current_num_threads();
         let n = 1024;
         let a = Mat::from_fn(n, n, |i, j| ((i * 31 + j * 17) % 101) as f64 / 101.0);
         // A memory that was written before.
         let mut c = a.clone();
-        let par = if threads == 1 { Par::Seq } else { Par::rayon(threads) };
-        let raise = |best: &mut f64, work: &mut dyn FnMut() -> f64| {
-            let mut time = Times::default();
-            let flops = time.add(work);
-            *best = best.max(flops / (time.cpu_min() / threads as f64));
-        };
-        raise(&mut self.fma, &mut || rayon::broadcast(|_| Arch::new().dispatch(Fma)).iter().sum());
-        raise(&mut self.avx2, &mut || rayon::broadcast(|_| fma_in_avx2()).iter().sum());
-        raise(&mut self.gemm, &mut || {
-            faer::linalg::matmul::matmul(c.as_mut(), Accum::Replace, a.as_ref(), a.as_ref(), 1.0, par);
+        raise(&mut self.fma, || Arch::new().dispatch(Fma));
+        raise(&mut self.avx2, fma_in_avx2);
+        raise(&mut self.gemm, || {
+            faer::linalg::matmul::matmul(c.as_mut(), Accum::Replace, a.as_ref(), a.as_ref(), 1.0, Par::Seq);
             2.0 * (n as f64).powi(3)
         });
     }
@@ -76,9 +68,9 @@ impl Rates {
     }
 }
 
-/// The rates of so many threads.
-pub(crate) fn run(threads: usize) -> Result<Value> {
-    let mut rates = Rates::default();
-    with_threads(threads, || (0..5).for_each(|_| rates.measure()))?;
-    Ok(json!({ "what": "peak", "threads": threads, "flops_per_second": rates.to_json() }))
+/// Raises a rate to that of some work, which tells its flops.
+fn raise(rate: &mut f64, work: impl FnOnce() -> f64) {
+    let mut time = Times::default();
+    let flops = time.add(work);
+    *rate = rate.max(flops / time.cpu_min());
 }

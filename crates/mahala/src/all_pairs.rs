@@ -167,6 +167,7 @@ impl Pooled {
         let shared = threads > 1 && matches!(par, Par::Seq) && n * d * d >= 50_000_000;
         let at_once = if shared { threads * (RUN / (d * d)).clamp(2, 32) } else { 1 };
         let parts = firsts.chunks(at_once).flat_map(|firsts| match firsts {
+            // One alone need not wake other threads.
             [first] => vec![run(first)],
             _ => firsts.par_iter().map(run).collect(),
         });
