@@ -190,14 +190,13 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             return self._fit_auto(X, classes, codes, groups)
         if groups is not None:
             raise ValueError("groups are for choosing everything: t='auto', and no other parameter of the formula")
-        params = self._params()
+        params, names = self._params(), class_names(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             self._check_summable("sample_weight")
             X = dense(X)
             classes = classes[np.bincount(codes, weights=sample_weight, minlength=len(classes)) > 0]
         check_two(classes)
-        names = class_names(np.unique(y))
         if issparse(X):
             learned = _mahala.fit_sparse(csr_parts(X), names, codes, params, threads(self.n_jobs))
         else:

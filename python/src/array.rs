@@ -118,10 +118,20 @@ pub(crate) fn mat_of(array: &Bound<'_, PyAny>) -> PyResult<Mat<f64>> {
 /// Labels from class names and codes into them, in the library's order of names.
 pub(crate) fn labels_of(names: &[String], codes: &PyReadonlyArray1<'_, u32>) -> PyResult<Labels> {
     let codes = codes.as_array();
-    match codes.iter().find(|&&code| code as usize >= names.len()) {
-        Some(code) => Err(PyValueError::new_err(format!("class code {code}, but {} classes", names.len()))),
-        None => Ok(Labels::new(codes.iter().map(|&code| &names[code as usize]))),
+    let mut used = vec![false; names.len()];
+    for &code in codes {
+        let Some(used) = used.get_mut(code as usize) else {
+            return Err(PyValueError::new_err(format!("class code {code}, but {} classes", names.len())));
+        };
+        *used = true;
     }
+    // The library's order of classes, looked up once for each of them and not for each row.
+    let used: Vec<usize> = (0..names.len()).filter(|&class| used[class]).collect();
+    let classes = Labels::new(used.iter().map(|&class| &names[class]));
+    let mut code_of = vec![0; names.len()];
+    used.iter().zip(classes.codes()).for_each(|(&class, &code)| code_of[class] = code);
+    let codes = codes.iter().map(|&code| code_of[code as usize]).collect();
+    Labels::from_parts(classes.names().to_vec(), codes).map_err(|error| crate::run::to_python(&error))
 }
 
 /// A view as faer's: no copy.
