@@ -12,28 +12,57 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
 from sklearn.utils import check_consistent_length, check_random_state
 
+from . import _mahala
+
 
 def class_names(classes: NDArray[Any]) -> list[str]:
-    """The names under which the library knows classes: whole numbers without a decimal point."""
-    names = []
-    for label in classes.tolist():
-        whole = isinstance(label, float) and label.is_integer()
-        names.append(str(int(label)) if whole else str(label))
-    return names
+    """The names under which the library knows classes: numbers as numbers, booleans as true and false."""
+    # NumPy's scalars print the shortest digits of their own precision, as NPY and Parquet files are read.
+    labels = classes if classes.dtype.kind == "f" else classes.tolist()
+    return _mahala.canonical_labels([str(label) for label in labels])
 
 
 def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     """The classes, sorted, and each row's as a code into them."""
     classes, codes = np.unique(y, return_inverse=True)
+    check_distinct(classes)
     return classes, codes.astype(np.uint32).ravel()
 
 
-def classes_of(names: list[str]) -> NDArray[Any]:
-    """Class names as labels: whole numbers if all are, else text."""
-    try:
-        return np.array([int(name) for name in names])
-    except ValueError:
+def check_distinct(classes: NDArray[Any]) -> None:
+    """Refuses text that spells one class in two ways: it would be one class elsewhere, and two for scikit-learn."""
+    if classes.dtype.kind in "biuf":
+        return
+    seen: dict[str, Any] = {}
+    for label, name in zip(classes.tolist(), class_names(classes), strict=True):
+        if name in seen:
+            raise ValueError(
+                f"y has the labels {seen[name]!r} and {label!r}, which are one class ({name}); spell it in one way"
+            )
+        seen[name] = label
+
+
+def label_type(classes: NDArray[Any]) -> str:
+    """What labels are, for ``classes_of`` to give back."""
+    return {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(classes.dtype.kind, "str")
+
+
+def classes_of(names: list[str], type: str | None = None) -> NDArray[Any]:
+    """Class names as labels, of the type they were (bool, int, float, str) or, if it is not known, seem to be."""
+    if type == "str":
         return np.array(names)
+    canonical = _mahala.canonical_labels(names)
+    if type == "bool" or (type is None and names and set(canonical) <= {"true", "false"}):
+        return np.array([name == "true" for name in canonical])
+    # Codes such as 007 are text: they are not what a number is written as.
+    for of_type in (int, float):
+        try:
+            numbers = np.array([of_type(name) for name in canonical])
+        except ValueError:
+            continue
+        if (type or of_type.__name__) == of_type.__name__ and class_names(numbers) == canonical:
+            return numbers
+    return np.array(names)
 
 
 def threads(n_jobs: int | None) -> int | None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from . import _mahala
 from ._common import (
     auto_plan,
+    check_distinct,
     class_names,
     classes_of,
     count,
@@ -319,10 +320,11 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         strange = np.setdiff1d(y, getattr(self, "_known", y))
         if len(strange):
             raise ValueError(f"y has labels {strange.tolist()} that are not in classes={self._known.tolist()}")
+        seen = np.unique(y) if first else np.union1d(self.classes_, y)
+        check_distinct(seen)
         moments = Moments(X.shape[1]) if first else self._moments
         assert moments is not None
         moments.forget(forgetting).update(X, y, sample_weight, n_jobs=self.n_jobs)
-        seen = np.unique(y) if first else np.union1d(self.classes_, y)
         self.classes_ = getattr(self, "_known", seen)
         self._moments = moments
         if len(moments.classes) < 2 or max(moments.counts) < 2:

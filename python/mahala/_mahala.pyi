@@ -16,6 +16,7 @@ KernelState: TypeAlias = tuple[str, float, int, float]
 KernelMetricState: TypeAlias = tuple[KernelState, Floats | None, Floats | None, Floats, Floats]
 
 def thread_count() -> int: ...
+def canonical_labels(labels: Sequence[str]) -> list[str]: ...
 def fit_labels(
     x: Floats,
     names: Sequence[str],

@@ -7,10 +7,11 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import class_names, classes_of, encode
+from ._common import class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
@@ -54,11 +55,13 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")
     threshold = getattr(estimator, "threshold_", None)
     state: Any = estimator._state()
-    references = None
+    references, params = None, estimator.model_params_
     if X is not None:
         X, y = validate_data(estimator, X, y, reset=False, dtype=np.float64)
         classes, codes = encode(y)
         references = X, class_names(classes), codes
+        if label_type(classes_of(references[1])) != label_type(classes):
+            params = params | {"label_type": label_type(classes)}
         if threshold is None:
             seed = estimator.model_params_.get("seed", 0)
             z, plain = references, state
@@ -71,7 +74,7 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
         "threshold": threshold,
         "calibration": json.dumps(estimator.calibration_) if hasattr(estimator, "calibration_") else None,
-        "params": json.dumps(estimator.model_params_),
+        "params": json.dumps(params),
         "diagnostics": json.dumps(estimator.diagnostics_),
         "references": references,
     }
@@ -100,14 +103,13 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
         raise ValueError(
             f"{path}: the model holds no training rows to vote; save it with them: save(estimator, path, X, y)"
         )
-    rows, names, codes = content["references"]
+    rows, _, codes = content["references"]
     metric = restored(content)
     if content["local"] is not None:
         return local_classifier(metric, content, n_neighbors)
     knn = MahalanobisKNN(metric=metric, n_neighbors=n_neighbors)
     knn.metric_, knn._linear = metric, None
-    labels = classes_of(names)
-    knn.classes_, order = np.unique(labels, return_inverse=True)
+    knn.classes_, order = np.unique(reference_classes(content), return_inverse=True)
     knn._rows, knn._codes = rows, order.astype(np.uint32)[codes]
     knn.n_samples_fit_ = len(rows)
     knn.n_features_in_ = metric.n_features_in_
@@ -125,8 +127,8 @@ def local_classifier(metric: GMML | GMMLPairs, content: dict[str, Any], n_neighb
     local.t_, local.share_ = metric.t_, metric.model_params_.get("share_used", 1.0)
     local.share_path_ = np.array(metric.diagnostics_.get("share_curve", []), dtype=np.float64).reshape(-1, 2)
     local.local_maps_, local.groups_, local.diagnostics_ = np.stack(maps), groups, metric.diagnostics_
-    rows, names, codes = content["references"]
-    local.classes_, order = np.unique(classes_of(names), return_inverse=True)
+    rows, _, codes = content["references"]
+    local.classes_, order = np.unique(reference_classes(content), return_inverse=True)
     local._rows, local._codes = rows, order.astype(np.uint32)[codes]
     local.n_features_in_ = metric.n_features_in_
     if hasattr(metric, "feature_names_in_"):
@@ -143,13 +145,18 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         raise ValueError(f"{path}: {error}") from None
 
 
+def reference_classes(content: dict[str, Any]) -> NDArray[Any]:
+    """The classes of the training rows, of the type they had."""
+    return classes_of(content["references"][1], json.loads(content["params"]).get("label_type"))
+
+
 def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML | Rival:
     params = json.loads(content["params"])
     if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
     estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
-        estimator.classes_ = np.unique(classes_of(content["references"][1]))
+        estimator.classes_ = np.unique(reference_classes(content))
     estimator._keep(content)
     if content["calibration"] is not None:
         estimator.calibration_ = json.loads(content["calibration"])
@@ -216,7 +223,7 @@ def restored_kernel(content: dict[str, Any], params: dict[str, Any]) -> KernelGM
         estimator._keep(content | {"landmarks": landmarks, "scale": scale}, fitted)
     estimator._given = None
     if content["references"] is not None:
-        estimator.classes_ = np.unique(classes_of(content["references"][1]))
+        estimator.classes_ = np.unique(reference_classes(content))
     shape = estimator.components_ if estimator.landmarks_ is None else estimator.landmarks_
     estimator.n_features_in_ = shape.shape[1]
     if content["feature_names"]:

@@ -3,7 +3,7 @@
 //! A float64 array in native byte order is read where it lies, whatever its strides. What is misaligned, in
 //! another byte order or of another type is converted by NumPy first.
 
-use mahala::{Labels, Mat, MatRef, Rows, SparseRows};
+use mahala::{Labels, Mat, MatRef, Rows, SparseRows, canonical_label};
 use numpy::ndarray::{Array2, ArrayView2};
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
@@ -115,23 +115,30 @@ pub(crate) fn mat_of(array: &Bound<'_, PyAny>) -> PyResult<Mat<f64>> {
     Ok(Mat::from_fn(view.nrows(), view.ncols(), |i, j| view[(i, j)]))
 }
 
-/// Labels from class names and codes into them, in the library's order of names.
+/// The library's spelling of labels: those that are one class become equal.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn canonical_labels(labels: Vec<String>) -> Vec<String> {
+    labels.iter().map(|label| canonical_label(label).into_owned()).collect()
+}
+
+/// Labels from class names and codes into them, in the library's order of names; classes no row has are left out.
 pub(crate) fn labels_of(names: &[String], codes: &PyReadonlyArray1<'_, u32>) -> PyResult<Labels> {
     let codes = codes.as_array();
-    let mut used = vec![false; names.len()];
+    // As many as there are names: each is looked at once, and not once a row.
+    let mut place = vec![None; names.len()];
+    let mut used = Vec::new();
+    let mut own = Vec::with_capacity(codes.len());
     for &code in codes {
-        let Some(used) = used.get_mut(code as usize) else {
+        let Some(place) = place.get_mut(code as usize) else {
             return Err(PyValueError::new_err(format!("class code {code}, but {} classes", names.len())));
         };
-        *used = true;
+        own.push(*place.get_or_insert_with(|| {
+            used.push(names[code as usize].clone());
+            used.len() as u32 - 1
+        }));
     }
-    // The library's order of classes, looked up once for each of them and not for each row.
-    let used: Vec<usize> = (0..names.len()).filter(|&class| used[class]).collect();
-    let classes = Labels::new(used.iter().map(|&class| &names[class]));
-    let mut code_of = vec![0; names.len()];
-    used.iter().zip(classes.codes()).for_each(|(&class, &code)| code_of[class] = code);
-    let codes = codes.iter().map(|&code| code_of[code as usize]).collect();
-    Labels::from_parts(classes.names().to_vec(), codes).map_err(|error| crate::run::to_python(&error))
+    Labels::from_spellings(&used, own).map_err(|error| crate::run::to_python(&error))
 }
 
 /// A view as faer's: no copy.

@@ -20,6 +20,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _mahala {
     #[pymodule_export]
+    use super::array::canonical_labels;
+    #[pymodule_export]
     use super::fit::{
         calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,
     };

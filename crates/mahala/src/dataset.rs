@@ -1,8 +1,10 @@
 //! Rows and labels: the only door for data. What passes it is finite and consistent.
 
+use crate::canonical::canonical_label;
 use crate::error::{Error, Result};
 use crate::linalg::sum_of_eights;
 use faer::MatRef;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,12 +33,12 @@ enum Values {
 
 /// A label for each row: class names in order, and each row's class as a code into them.
 ///
-/// Names that are all integers are ordered as numbers, others as text; the order decides ties
-/// in a vote of neighbours.
+/// Labels that spell one number are one class, see [`canonical_label`]. Names that are all integers are ordered as
+/// numbers, others as text; the order decides ties in a vote of neighbours.
 ///
 /// ```
 /// use mahala::Labels;
-/// let labels = Labels::new(["10", "9", "9"]);
+/// let labels = Labels::new(["10", "9", "9.0"]);
 /// assert_eq!(labels.names(), ["9", "10"]);
 /// assert_eq!(labels.codes(), [1, 0, 0]);
 /// ```
@@ -215,27 +217,56 @@ pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
 }
 
 impl Labels {
-    /// Labels as text; see the type for their order.
+    /// Labels as text; see the type for what is one class, and for their order.
     pub fn new<T: AsRef<str>>(labels: impl IntoIterator<Item = T>) -> Self {
-        let mut first_seen: BTreeMap<String, u32> = BTreeMap::new();
+        let mut spelled: BTreeMap<String, u32> = BTreeMap::new();
         let mut codes = Vec::new();
         for label in labels {
             let label = label.as_ref();
-            let next = first_seen.len() as u32;
-            let code = match first_seen.get(label) {
+            let next = spelled.len() as u32;
+            let code = match spelled.get(label) {
                 Some(&code) => code,
-                None => *first_seen.entry(label.to_owned()).or_insert(next),
+                None => *spelled.entry(label.to_owned()).or_insert(next),
             };
             codes.push(code);
         }
-        let mut named: Vec<(String, u32)> = first_seen.into_iter().collect();
+        let mut spellings = vec![String::new(); spelled.len()];
+        spelled.into_iter().for_each(|(label, code)| spellings[code as usize] = label);
+        Self::merged(&spellings, codes)
+    }
+
+    /// Labels as codes into a list of spellings, of which several may be of one class: read block by block, or
+    /// from a source with codes of its own.
+    ///
+    /// ```
+    /// use mahala::Labels;
+    /// let labels = Labels::from_spellings(&["2.0".into(), "2".into(), "1".into()], vec![0, 1, 2])?;
+    /// assert_eq!(labels, Labels::new(["2", "2", "1"]));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A code beyond the list.
+    pub fn from_spellings(spellings: &[String], codes: Vec<u32>) -> Result<Self> {
+        check_codes(&codes, spellings.len())?;
+        Ok(Self::merged(spellings, codes))
+    }
+
+    /// Spellings of one class become its canonical name. The codes must be below the number of spellings.
+    fn merged(spellings: &[String], mut codes: Vec<u32>) -> Self {
+        let mut named: Vec<(Cow<'_, str>, usize)> =
+            spellings.iter().map(|label| canonical_label(label)).zip(0..).collect();
         sort_class_names(&mut named, |(name, _)| name);
-        let mut rank = vec![0u32; named.len()];
-        for (position, (_, code)) in named.iter().enumerate() {
-            rank[*code as usize] = position as u32;
+        let mut names: Vec<String> = Vec::new();
+        let mut class_of = vec![0u32; spellings.len()];
+        for (name, spelling) in named {
+            if names.last().is_none_or(|last| *last != *name) {
+                names.push(name.into_owned());
+            }
+            class_of[spelling] = names.len() as u32 - 1;
         }
-        codes.iter_mut().for_each(|code| *code = rank[*code as usize]);
-        Self { names: named.into_iter().map(|(name, _)| name).collect(), codes }
+        codes.iter_mut().for_each(|code| *code = class_of[*code as usize]);
+        Self { names, codes }
     }
 
     /// Labels as whole numbers.
@@ -243,7 +274,7 @@ impl Labels {
         Self::new(labels.iter().map(i64::to_string))
     }
 
-    /// Labels as codes into a list of names.
+    /// Labels as codes into a list of classes, whose names and order are kept: those of a model file.
     ///
     /// # Errors
     /// A code beyond the list, or a name that is there twice.
@@ -254,13 +285,8 @@ impl Labels {
             let value = format!("'{name}' twice");
             return Err(Error::Parameter { name: "class name", value, allowed: "there only once" });
         }
-        match codes.iter().find(|&&code| code as usize >= names.len()) {
-            Some(&code) => {
-                let value = code.to_string();
-                Err(Error::Parameter { name: "class code", value, allowed: "below the number of classes" })
-            }
-            None => Ok(Self { names, codes }),
-        }
+        check_codes(&codes, names.len())?;
+        Ok(Self { names, codes })
     }
 
     /// The class names, in order.
@@ -349,6 +375,16 @@ impl Dataset {
     #[must_use]
     pub fn subset(&self, rows: &[usize]) -> Self {
         Self { rows: self.rows.subset(rows), labels: self.labels.subset(rows) }
+    }
+}
+
+fn check_codes(codes: &[u32], classes: usize) -> Result<()> {
+    match codes.iter().find(|&&code| code as usize >= classes) {
+        Some(code) => {
+            let value = code.to_string();
+            Err(Error::Parameter { name: "class code", value, allowed: "below the number of classes" })
+        }
+        None => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Moments are updated by blocks, merged and subtracted (Chan's pairwise update, never raw `XᵀX`), so
 //! that streams, files larger than memory, clusters and cross-validation folds need one pass each.
 
+use crate::canonical::canonical_label;
 use crate::dataset::{Dataset, Labels, sort_class_names};
 use crate::error::{Error, Result};
 use crate::gram::{BLOCK, Block};
@@ -391,6 +392,22 @@ impl Moments {
 
     pub(crate) fn from_parts(names: Vec<String>, peaks: Vec<f64>, classes: Vec<ClassMoments>) -> Self {
         Self { columns: peaks.len(), names, units: Units::from_peaks(peaks), classes }
+    }
+
+    /// Classes under their canonical names; those that are one under these are merged.
+    pub(crate) fn with_canonical_classes(mut self) -> Self {
+        if self.classes.iter().all(|class| canonical_label(&class.name) == class.name) {
+            return self;
+        }
+        for mut class in std::mem::take(&mut self.classes) {
+            class.name = canonical_label(&class.name).into_owned();
+            match self.classes.iter_mut().find(|mine| mine.name == class.name) {
+                Some(mine) => mine.merge(&class),
+                None => self.classes.push(class),
+            }
+        }
+        sort_class_names(&mut self.classes, |class| &class.name);
+        self
     }
 
     fn check(&self, (rows, columns): (usize, usize), labels: &Labels, weights: Option<&[f64]>) -> Result<()> {

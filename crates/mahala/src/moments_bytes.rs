@@ -40,7 +40,7 @@ impl Moments {
         bytes
     }
 
-    /// Reads what [`Moments::to_bytes`] wrote.
+    /// Reads what [`Moments::to_bytes`] wrote; classes get their canonical names, which files of version 0.1.0 may lack.
     ///
     /// # Errors
     /// Anything else: foreign, truncated, altered or impossible content. Nothing is allocated that the
@@ -76,7 +76,7 @@ impl Moments {
         if classes.iter().zip(sorted).any(|(class, name)| class.name != name) {
             return Err(invalid("its classes are not in order"));
         }
-        Ok(Self::from_parts(names, peaks, classes))
+        Ok(Self::from_parts(names, peaks, classes).with_canonical_classes())
     }
 }
 

@@ -4,6 +4,8 @@ use crate::commands::{create_output, load_moments};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
+use mahala::{ClassMoments, Moments};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -28,11 +30,32 @@ pub(crate) fn run(args: &Merge) -> Result<()> {
     let mut sum = load_moments(&args.parts[0])?;
     for path in &args.parts[1..] {
         let part = load_moments(path)?;
+        let note = strange_classes(&sum, &part, path);
         sum.merge(&part).with_context(|| path.display().to_string())?;
+        note.iter().for_each(|note| say(note));
     }
     output.write_all(&sum.to_bytes())?;
     output.commit()?;
     let parts = table::count(args.parts.len() as u64, "part");
     say(&format!("added {parts}: {}", table::count(sum.rows(), "row")));
     Ok(())
+}
+
+/// Parts of one table share classes; where two share none, one may have been read with other labels.
+fn strange_classes(sum: &Moments, part: &Moments, path: &Path) -> Option<String> {
+    let known: BTreeSet<&str> = sum.classes().iter().map(ClassMoments::name).collect();
+    let theirs: Vec<&str> = part.classes().iter().map(ClassMoments::name).collect();
+    if theirs.is_empty() || known.is_empty() || theirs.iter().any(|name| known.contains(name)) {
+        return None;
+    }
+    let shown = |names: Vec<&str>| {
+        let more = if names.len() > 5 { ", …" } else { "" };
+        names.into_iter().take(5).collect::<Vec<_>>().join(", ") + more
+    };
+    Some(format!(
+        "note: {}: none of its classes ({}) is among those of the parts before it ({})",
+        path.display(),
+        shown(theirs),
+        shown(known.into_iter().collect())
+    ))
 }

@@ -8,7 +8,8 @@ use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
-use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows};
+use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows, canonical_label};
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         stream.each(of_block, |block, found| -> Result<()> {
             let numbers: Vec<u64> = block.numbers().collect();
             let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));
-            score.add(&text.rows(&voting, &found?, &numbers, &truth)?);
+            score.add(text.rows(&voting, &found?, &numbers, &truth)?);
             output.write_all(&text.take()?)?;
             Ok(())
         })?;
@@ -79,9 +80,11 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         let found = voting.search(&transformed(&model, &mut table)?)?;
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
         let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
+        score.check(&voting.labels)?;
         output.write_all(&text.take()?)?;
         score
     };
+    score.check(&voting.labels)?;
     output.commit()?;
     if args.label.is_some() {
         score.tell();
@@ -93,6 +96,8 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
 struct Voting<'a> {
     rows: Searched<'a>,
     labels: Labels,
+    /// The classes' names as labels are compared: a model file of version 0.1.0 may spell them otherwise.
+    canonical: Vec<String>,
     k: usize,
 }
 
@@ -116,7 +121,8 @@ impl<'a> Voting<'a> {
             (None, Some(maps)) => Searched::Local(maps, voters),
             _ => Searched::Global(Knn::new(voters)?),
         };
-        Ok(Self { rows, labels, k: args.k })
+        let canonical = labels.names().iter().map(|name| canonical_label(name).into_owned()).collect();
+        Ok(Self { rows, labels, canonical, k: args.k })
     }
 
     fn search(&self, z: &Rows) -> mahala::Result<Found> {
@@ -135,13 +141,55 @@ struct Score {
     rows: usize,
     wrong: usize,
     learned: usize,
+    /// Rows whose label is no class of those that vote, and some of these labels.
+    unknown: usize,
+    strange: BTreeSet<String>,
 }
 
+/// How many labels a message shows.
+const SHOWN: usize = 5;
+
 impl Score {
-    fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: Self) {
         self.rows += other.rows;
         self.wrong += other.wrong;
         self.learned += other.learned;
+        self.unknown += other.unknown;
+        other.strange.into_iter().for_each(|label| self.meet_strange(label));
+    }
+
+    fn meet_strange(&mut self, label: String) {
+        if self.strange.len() < SHOWN {
+            self.strange.insert(label);
+        }
+    }
+
+    /// Counts a label that may be right, wrong, or none that could be predicted.
+    fn judge(&mut self, truth: &str, predicted: u32, classes: &[String]) {
+        let truth = canonical_label(truth);
+        if classes[predicted as usize] == truth {
+            return;
+        }
+        self.wrong += 1;
+        if !classes.iter().any(|class| *class == truth) {
+            self.unknown += 1;
+            self.meet_strange(truth.into_owned());
+        }
+    }
+
+    /// Errors cannot be counted where no label is a class.
+    fn check(&self, labels: &Labels) -> Result<()> {
+        if self.rows == 0 || self.unknown < self.rows {
+            return Ok(());
+        }
+        let more = if self.strange.len() < SHOWN { "" } else { ", …" };
+        let seen: Vec<&str> = self.strange.iter().map(String::as_str).collect();
+        bail!(
+            "none of the labels is a class of the rows that vote: the labels are {}{more}; the classes are {}\n\
+             hint: is --label the right column? Without --label, rows are predicted and no errors are counted",
+            seen.join(", "),
+            listed(labels.names())
+        );
     }
 
     fn tell(&self) {
@@ -150,9 +198,22 @@ impl Score {
             let learned = table::count(self.learned as u64, "row");
             say(&format!("note: {learned} also among those that vote: the error comes out too small"));
         }
+        if self.unknown > 0 {
+            let seen: Vec<&str> = self.strange.iter().map(String::as_str).collect();
+            say(&format!(
+                "note: {} with a label that is no class of the rows that vote ({}): counted as wrong",
+                table::count(self.unknown as u64, "row"),
+                seen.join(", ")
+            ));
+        }
         let percent = 100.0 * self.wrong as f64 / self.rows as f64;
         say(&format!("{} of {} wrong ({percent:.2} %)", self.wrong, self.rows));
     }
+}
+
+fn listed(names: &[String]) -> String {
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    names[..names.len().min(SHOWN)].join(", ") + &more
 }
 
 /// Lines of the output.
@@ -182,7 +243,9 @@ impl Text {
             let votes = found.neighbors.votes(i, &voting.labels)[class as usize].to_string();
             let name = &voting.labels.names()[class as usize];
             self.0.write_record([&number.to_string(), name, &votes])?;
-            score.wrong += usize::from(truth(i).is_some_and(|truth| truth != name));
+            if let Some(truth) = truth(i) {
+                score.judge(truth, class, &voting.canonical);
+            }
             score.learned += usize::from(found.neighbors.distances(i)[0] == 0.0);
         }
         Ok(score)

@@ -38,6 +38,12 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
         && matches!(fast_float2::parse::<f64, _>(cell), Ok(value) if value.is_nan()))
 }
 
+/// Whether the cell is a word for infinity: no name of a class.
+pub(super) fn is_infinity(cell: &[u8]) -> bool {
+    let word = cell.strip_prefix(b"+").or(cell.strip_prefix(b"-")).unwrap_or(cell);
+    word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")
+}
+
 fn parse_with_comma(cell: &[u8]) -> Cell {
     // No double needs more characters than this; a longer cell is text, and is not copied.
     const LONGEST: usize = 1100;

@@ -1,7 +1,8 @@
 //! Collecting rows into a table, with a policy for missing cells.
 
+use super::cell::is_infinity;
 use super::columns::Plan;
-use super::error::{InputError, at_column, count, shell};
+use super::error::{InputError, at_column, count, infinite_label, shell};
 use super::{Missing, Table};
 
 /// Rows on their way into a table. A missing cell is NaN until its row is complete.
@@ -78,6 +79,10 @@ impl Collector {
             return Ok(());
         }
         match (label, &self.label_name) {
+            (Some(label), name) if is_infinity(label.as_bytes()) => {
+                let name = name.as_deref().unwrap_or_default();
+                return Err(infinite_label(at_column(&self.source, self.unit, position, name), &label));
+            }
             (Some(label), _) => self.labels.push(label),
             (None, Some(_)) if self.policy == Missing::Drop => {
                 self.missing.labels += 1;

@@ -73,6 +73,12 @@ pub(super) fn at_column(source: &str, unit: &str, position: u64, column: &str) -
     format!("{source}, {unit} {position}, column '{column}'")
 }
 
+/// A label that is no number and no name.
+pub(super) fn infinite_label(place: String, label: &str) -> InputError {
+    InputError::new(place, format!("the label {} is not a finite number", excerpt(label.as_bytes())))
+        .hint("correct it, or leave it empty and choose --missing drop")
+}
+
 /// The text of a cell or line, in quotes, short enough for one line of a terminal.
 pub(super) fn excerpt(bytes: &[u8]) -> String {
     const LONGEST: usize = 60;

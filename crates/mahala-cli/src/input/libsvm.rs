@@ -2,12 +2,12 @@
 //!
 //! Rows that are sparse and wide stay sparse where the command can use them so; others become dense.
 
-use super::cell::{Cell, is_missing, parse_cell};
+use super::cell::{Cell, is_infinity, is_missing, parse_cell};
 use super::collect::Collector;
 use super::columns::{Columns, Plan, plan};
 use super::error::{InputError, at, excerpt};
 use super::record::RecordReader;
-use super::scalar::Scalar;
+use super::scalar::number_label;
 use super::source::Source;
 use super::text::plain_text;
 use super::{ReadOptions, Table};
@@ -100,7 +100,8 @@ impl Sparse {
             let message = format!("this line has {has}, unlike the lines before it");
             return Err(Wrong::new(message));
         }
-        let label = if labelled { tokens.next().and_then(label) } else { None };
+        let token = if labelled { tokens.next() } else { None };
+        let label = token.map(label).transpose()?.flatten();
         let mut last = 0;
         for token in tokens {
             let (index, value) = pair(token)?;
@@ -185,12 +186,16 @@ impl Sparse {
     }
 }
 
-/// `+1` and `1.0` are the label `1`; what is not a number is kept as it is.
-fn label(token: &[u8]) -> Option<String> {
+/// `+1`, `01` and `1.0` are the label `1`; what is not a number is kept as it is.
+fn label(token: &[u8]) -> Result<Option<String>, Wrong> {
+    let text = String::from_utf8_lossy(token);
     match parse_cell(token) {
-        Cell::Number(value) => Scalar::Double(value).label(),
-        _ if is_missing(token) => None,
-        _ => Some(String::from_utf8_lossy(token).into_owned()),
+        _ if is_missing(token) => Ok(None),
+        _ if is_infinity(token) => {
+            Err(Wrong::new(format!("the label {} is not a finite number", excerpt(token))))
+        }
+        Cell::Number(_) => Ok(Some(number_label(&text))),
+        _ => Ok(Some(text.into_owned())),
     }
 }
 

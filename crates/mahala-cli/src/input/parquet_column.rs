@@ -188,6 +188,13 @@ fn drain<T: DataType>(
 }
 
 fn decimal(integer: i128, scale: i32) -> Scalar<'static> {
+    // Whole numbers keep all their digits.
+    let unit = u32::try_from(scale).ok().and_then(|scale| 10_i128.checked_pow(scale));
+    if let Some(unit) = unit
+        && integer % unit == 0
+    {
+        return Scalar::Int(integer / unit);
+    }
     Scalar::Double(integer as f64 / 10.0_f64.powi(scale))
 }
 

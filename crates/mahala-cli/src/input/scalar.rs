@@ -22,28 +22,51 @@ impl Scalar<'_> {
         }
     }
 
-    /// The value as a label: `3` rather than `3.0`, otherwise the shortest text that reads back as
-    /// the same number. NaN is a missing label; text that is not UTF-8 is lossy.
+    /// The value as a label: the shortest text that reads back as the same number, see
+    /// [`mahala::canonical_label`]. NaN is a missing label; text that is not UTF-8 is lossy.
     pub(super) fn label(&self) -> Option<String> {
         match *self {
             Scalar::Bool(value) => Some(value.to_string()),
             Scalar::Int(value) => Some(value.to_string()),
-            Scalar::Single(value) if value.is_nan() => None,
-            Scalar::Double(value) if value.is_nan() => None,
-            Scalar::Single(value) => Some(integral(f64::from(value)).unwrap_or_else(|| format!("{value:?}"))),
-            Scalar::Double(value) => Some(integral(value).unwrap_or_else(|| format!("{value:?}"))),
+            Scalar::Single(value) => (!value.is_nan()).then(|| canonical(format!("{value:?}"))),
+            Scalar::Double(value) => (!value.is_nan()).then(|| canonical(format!("{value:?}"))),
             Scalar::Text(text) => {
                 let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();
                 (!super::cell::is_missing(text.as_bytes())).then_some(text)
             }
         }
     }
+
+    /// Whether the value is a number that is no label.
+    pub(super) fn is_infinite(&self) -> bool {
+        match *self {
+            Scalar::Single(value) => value.is_infinite(),
+            Scalar::Double(value) => value.is_infinite(),
+            Scalar::Text(text) => super::cell::is_infinity(text.trim_ascii()),
+            Scalar::Bool(_) | Scalar::Int(_) => false,
+        }
+    }
 }
 
-/// The text of a number that is an integer, and small enough for every integer near it to be exact.
-fn integral(value: f64) -> Option<String> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    (value.fract() == 0.0 && value.abs() <= EXACT).then(|| (value as i64).to_string())
+/// The label of a token that can only be a number: leading zeros and exponents without a sign mean nothing else.
+pub(super) fn number_label(token: &str) -> String {
+    let (sign, digits) = match token.strip_prefix(['+', '-']) {
+        Some(digits) => (&token[..1], digits),
+        None => ("", token),
+    };
+    let zeros = digits.bytes().take_while(|&byte| byte == b'0').count();
+    let digits = match digits.as_bytes().get(zeros) {
+        Some(byte) if byte.is_ascii_digit() => &digits[zeros..],
+        _ => &digits[zeros.saturating_sub(1)..],
+    };
+    canonical(format!("{sign}{digits}"))
+}
+
+fn canonical(number: String) -> String {
+    let number = number.replace('E', "e");
+    let signed = number.contains("e-") || number.contains("e+");
+    let number = if signed { number } else { number.replace('e', "e+") };
+    mahala::canonical_label(&number).into_owned()
 }
 
 /// The value of a half-precision number, from its bits.

@@ -9,7 +9,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
 use super::super::columns::Plan;
-use super::super::error::{InputError, at_column};
+use super::super::error::{InputError, at_column, infinite_label};
 use super::super::guard::catch;
 use super::super::parquet::{Field, Layout, damaged, layout};
 use super::super::parquet_column::{Kind, read_numbers, read_values};
@@ -100,7 +100,7 @@ impl ColumnFile {
             })
             .collect();
         let labels = match &mut open.label {
-            Some((reader, kind)) => Some(labels(&context, reader, *kind, length)?),
+            Some((reader, kind)) => Some(labels(&context, reader, *kind, (self.next_row, length))?),
             None => None,
         };
         let first_row = self.next_row;
@@ -209,15 +209,24 @@ fn labels(
     context: &Context,
     reader: &mut ColumnReader,
     kind: Kind,
-    length: usize,
+    (first_row, length): (u64, usize),
 ) -> Result<(Coded, Vec<Option<u32>>), InputError> {
     let (mut coded, mut codes) = (Coded::default(), Vec::with_capacity(length));
+    let mut infinite = None;
     guarded(&context.name, || {
         read_values(reader, kind, length, &mut |value| {
+            if infinite.is_none() && value.is_some_and(|value| value.is_infinite()) {
+                infinite = Some((codes.len() as u64, value.and_then(|value| value.label())));
+            }
             codes.push(value.and_then(|value| coded.of_scalar(value)));
         })
     })?;
-    check_length(context, context.plan.label_name.as_deref().unwrap_or_default(), codes.len(), length)?;
+    let name = context.plan.label_name.as_deref().unwrap_or_default();
+    check_length(context, name, codes.len(), length)?;
+    if let Some((row, label)) = infinite {
+        let place = at_column(&context.name, "row", first_row + row, name);
+        return Err(infinite_label(place, &label.unwrap_or_default()));
+    }
     Ok((coded, codes))
 }
 

@@ -120,7 +120,7 @@ impl Parsed {
     /// The labels, for the library; none if the table was read without.
     pub(crate) fn labels(&self) -> Option<mahala::Result<Labels>> {
         let labels = self.labels.as_ref()?;
-        Some(Labels::from_parts(labels.names.clone(), labels.codes.clone()))
+        Some(Labels::from_spellings(&labels.names, labels.codes.clone()))
     }
 
     /// The label of a row; empty if there are none.

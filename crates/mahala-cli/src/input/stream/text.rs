@@ -8,11 +8,11 @@ use std::io::{BufRead, Read};
 use std::mem;
 use std::sync::Arc;
 
-use super::super::cell::is_missing;
+use super::super::cell::{is_infinity, is_missing};
 use super::super::columns::Plan;
 use super::super::csv::{header_only, read_row};
 use super::super::decimal::DecimalMarks;
-use super::super::error::{InputError, at_column};
+use super::super::error::{InputError, at_column, infinite_label};
 use super::super::record::{LONGEST, RecordReader};
 use super::super::source::Source;
 use super::super::text::{Shape, TextTable};
@@ -245,7 +245,7 @@ impl Parser<'_> {
                     let end = at + length.unwrap_or(rest.len());
                     if let (Role::Label, Some(labels)) = (role, &mut self.parsed.labels) {
                         let cell = bytes[at..end].trim_ascii();
-                        code = (!is_missing(cell)).then(|| labels.of_text(cell));
+                        code = (!is_missing(cell) && !is_infinity(cell)).then(|| labels.of_text(cell));
                     }
                     end
                 }
@@ -334,6 +334,11 @@ impl Parser<'_> {
                 self.parsed.unlabelled += 1;
                 self.parsed.records += 1;
                 return Ok(());
+            }
+            if is_infinity(records.cell(j)) {
+                let name = plan.label_name.as_deref().unwrap_or_default();
+                let place = at_column(&context.name, "line", records.line(), name);
+                return Err(infinite_label(place, &records.text(j)));
             }
             let code = labels.of_text(records.cell(j));
             labels.codes.push(code);
