@@ -13,7 +13,6 @@
 
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
-use crate::folds::Folds;
 use crate::gmml::Gmml;
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
@@ -231,7 +230,7 @@ impl Gmml {
         n: usize,
         measure: impl Fn(&[usize], &[usize]) -> Result<(Vec<f64>, Pairs)>,
     ) -> Result<HeldOut> {
-        let folds = Folds::new(n, self.folds.min(n), &mut Random::new(self.seed, 0))?;
+        let folds = self.divide(n, None)?;
         let (mut distances, mut pairs): (Vec<f64>, Vec<Pair>) = Default::default();
         for fold in 0..folds.len() {
             let (train, test) = folds.split(fold);

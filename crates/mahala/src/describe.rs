@@ -53,12 +53,17 @@ impl Gmml {
             Balance::Classes => "classes",
             Balance::ClassPairs => "class-pairs",
         };
-        json!({
+        let mut parameters = json!({
             "method": "gmml", "t": t, "lambda": lambda, "shrinkage": shrinkage,
             "shrinkage_target": target, "prior": prior, "pairs": pairs,
             "standardize": self.standardize, "rank": rank, "principal": self.principal, "k": self.k,
             "folds": self.folds, "selection_rows": self.selection_rows, "seed": self.seed, "balance": balance,
-        })
+        });
+        if let Some(splits) = &self.splits {
+            parameters["folds"] = json!(splits.len());
+            parameters["splits"] = json!("given");
+        }
+        parameters
     }
 }
 

@@ -1,10 +1,10 @@
-//! Random partitions of the rows, for cross-validation and repeated halves.
+//! Training and held-out rows: random partitions, whole groups, or splits given from outside.
 
 use crate::dataset::Labels;
 use crate::error::{Error, Result};
 use crate::random::Random;
 
-/// A partition of `0..n` into folds.
+/// Splits of `0..n` into training and held-out rows: the folds of a partition, or splits that were given.
 ///
 /// ```
 /// use mahala::{Folds, Random};
@@ -14,7 +14,11 @@ use crate::random::Random;
 /// # Ok::<(), mahala::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folds(Vec<Vec<usize>>);
+pub struct Folds {
+    held_out: Vec<Vec<usize>>,
+    /// The training rows of each split; of a partition, all rows outside the fold.
+    train: Option<Vec<Vec<usize>>>,
+}
 
 impl Folds {
     /// `k` folds of nearly equal size, at random, without regard to classes.
@@ -37,7 +41,11 @@ impl Folds {
             folds[position % k].push(row);
         }
         folds.iter_mut().for_each(|fold| fold.sort_unstable());
-        Ok(Self(folds))
+        Ok(Self::partition(folds))
+    }
+
+    fn partition(held_out: Vec<Vec<usize>>) -> Self {
+        Self { held_out, train: None }
     }
 
     /// `k` folds in which every class has nearly its share.
@@ -47,13 +55,13 @@ impl Folds {
     pub fn stratified(labels: &Labels, k: usize, random: &mut Random) -> Result<Self> {
         let mut folds = Self::new(labels.len(), k, random)?;
         // Rows in random order, class after class, are dealt out in turn.
-        let mut order: Vec<usize> = folds.0.iter().flatten().copied().collect();
+        let mut order: Vec<usize> = folds.held_out.iter().flatten().copied().collect();
         let shuffled = random.permutation(order.len());
         order = shuffled.into_iter().map(|i| order[i]).collect();
         order.sort_by_key(|&row| labels.codes()[row]);
-        folds.0.iter_mut().for_each(Vec::clear);
-        order.into_iter().enumerate().for_each(|(i, row)| folds.0[i % k].push(row));
-        folds.0.iter_mut().for_each(|fold| fold.sort_unstable());
+        folds.held_out.iter_mut().for_each(Vec::clear);
+        order.into_iter().enumerate().for_each(|(i, row)| folds.held_out[i % k].push(row));
+        folds.held_out.iter_mut().for_each(|fold| fold.sort_unstable());
         Ok(folds)
     }
 
@@ -77,29 +85,107 @@ impl Folds {
             }
         }
         folds.iter_mut().for_each(|fold| fold.sort_unstable());
-        Ok(Self(folds))
+        Ok(Self::partition(folds))
+    }
+
+    /// Splits given from outside, each as training rows and held-out rows of `n`. A row may be in neither, and may be
+    /// held out by several splits.
+    ///
+    /// ```
+    /// use mahala::Folds;
+    /// let folds = Folds::given(4, vec![(vec![0, 1], vec![2]), (vec![2, 0], vec![3])])?;
+    /// assert_eq!(folds.split(1), (vec![0, 2], vec![3]));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No split, a split with an empty part, a row that does not exist, or a row that one split names twice.
+    pub fn given(n: usize, splits: Vec<(Vec<usize>, Vec<usize>)>) -> Result<Self> {
+        if splits.is_empty() {
+            return Err(refused("no split at all".to_owned()));
+        }
+        let (mut train, mut held_out) = (Vec::new(), Vec::new());
+        for (number, (mut outside, mut inside)) in splits.into_iter().enumerate() {
+            outside.sort_unstable();
+            inside.sort_unstable();
+            check_split(n, &outside, &inside).map_err(|fault| refused(format!("split {number} {fault}")))?;
+            train.push(outside);
+            held_out.push(inside);
+        }
+        // Of a partition the training rows need not be kept, and their sums can be shared between the folds.
+        let mut held: Vec<usize> = held_out.iter().flatten().copied().collect();
+        held.sort_unstable();
+        let complete = train.iter().zip(&held_out).all(|(train, test)| train.len() + test.len() == n);
+        let partition = complete && held.iter().copied().eq(0..n);
+        Ok(Self { held_out, train: (!partition).then_some(train) })
+    }
+
+    /// The same splits of some of the rows, which are then numbered as they are listed (ascending). Splits that lose
+    /// their training or their held-out rows are left out.
+    pub(crate) fn among(&self, rows: &[usize]) -> Result<Self> {
+        let place = |part: &[usize]| part.iter().filter_map(|row| rows.binary_search(row).ok()).collect();
+        let splits = (0..self.len()).map(|fold| self.split(fold));
+        let splits: Vec<(Vec<usize>, Vec<usize>)> =
+            splits.map(|(train, test)| (place(&train), place(&test))).collect();
+        Self::given(rows.len(), splits.into_iter().filter(|(a, b)| !a.is_empty() && !b.is_empty()).collect())
+    }
+
+    /// Whether every row is held out once, and trained on by all other folds.
+    pub(crate) fn is_partition(&self) -> bool {
+        self.train.is_none()
+    }
+
+    /// The number of rows, as far as the splits name them.
+    pub(crate) fn rows(&self) -> usize {
+        let named = self.held_out.iter().chain(self.train.iter().flatten()).filter_map(|part| part.last());
+        named.max().map_or(0, |last| last + 1)
     }
 
     /// The number of folds.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.held_out.len()
     }
 
     /// Always false.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.held_out.is_empty()
     }
 
-    /// The rows outside and inside one fold, each ascending.
+    /// The rows to train on and the rows held out by one fold, each ascending.
     ///
     /// # Panics
     /// If there are not that many folds.
     pub fn split(&self, fold: usize) -> (Vec<usize>, Vec<usize>) {
-        let outside = self.0.iter().enumerate().filter(|(f, _)| *f != fold).flat_map(|(_, rows)| rows);
+        let held_out = self.held_out[fold].clone();
+        if let Some(train) = &self.train {
+            return (train[fold].clone(), held_out);
+        }
+        let outside = self.held_out.iter().enumerate().filter(|(f, _)| *f != fold).flat_map(|(_, rows)| rows);
         let mut train: Vec<usize> = outside.copied().collect();
         train.sort_unstable();
-        (train, self.0[fold].clone())
+        (train, held_out)
     }
+}
+
+/// What is wrong with a split of `n` rows, both parts ascending.
+fn check_split(n: usize, train: &[usize], held_out: &[usize]) -> std::result::Result<(), String> {
+    if train.is_empty() || held_out.is_empty() {
+        return Err(format!("has {} training and {} held-out rows", train.len(), held_out.len()));
+    }
+    let mut both: Vec<usize> = train.iter().chain(held_out).copied().collect();
+    both.sort_unstable();
+    if let Some(last) = both.last().filter(|&&last| last >= n) {
+        return Err(format!("names row index {last} of {n} rows"));
+    }
+    match both.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(format!("names row index {} twice", pair[0])),
+        None => Ok(()),
+    }
+}
+
+fn refused(value: String) -> Error {
+    let allowed = "splits of distinct rows, none of them in both parts, with rows in either part";
+    Error::Parameter { name: "splits", value, allowed }
 }
 
 #[cfg(test)]
@@ -136,5 +222,32 @@ mod tests {
             assert!(test.iter().all(|&t| train.iter().all(|&r| groups.codes()[r] != groups.codes()[t])));
         }
         assert!(Folds::by_group(&Labels::new(["x", "x"]), 5).is_err());
+    }
+
+    #[test]
+    fn given_splits_stay_as_they_are_and_a_partition_is_known_as_one() {
+        let halves = Folds::given(4, vec![(vec![1, 3], vec![2, 0]), (vec![0, 2], vec![3, 1])]).unwrap();
+        assert!(halves.is_partition() && halves.rows() == 4);
+        assert_eq!(halves.split(0), (vec![1, 3], vec![0, 2]));
+        let forward =
+            Folds::given(6, vec![(vec![0, 1], vec![2, 3]), (vec![0, 1, 2, 3], vec![4, 5])]).unwrap();
+        assert!(!forward.is_partition());
+        assert_eq!(forward.split(0), (vec![0, 1], vec![2, 3]));
+        // Of rows 1, 2 and 5 the first split keeps 1 and 2, the second also 5: places 0, 1 and 2.
+        let some = forward.among(&[1, 2, 5]).unwrap();
+        assert_eq!((some.split(0), some.split(1)), ((vec![0], vec![1]), (vec![0, 1], vec![2])));
+    }
+
+    #[test]
+    fn splits_that_cannot_be_used_are_refused() {
+        for (splits, fault) in [
+            (vec![], "no split at all"),
+            (vec![(vec![0, 1], vec![])], "split 0 has 2 training and 0 held-out rows"),
+            (vec![(vec![0], vec![1]), (vec![0, 1], vec![1])], "split 1 names row index 1 twice"),
+            (vec![(vec![0], vec![9])], "split 0 names row index 9 of 3 rows"),
+        ] {
+            let error = Folds::given(3, splits).unwrap_err().to_string();
+            assert!(error.contains(fault), "{error}");
+        }
     }
 }

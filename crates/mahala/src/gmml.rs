@@ -13,6 +13,7 @@ use crate::all_pairs::check_labels;
 use crate::centred::Cells;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
+use crate::folds::Folds;
 use crate::geodesic::Geodesic;
 use crate::memory::Spare;
 use crate::metric::Metric;
@@ -63,6 +64,8 @@ pub struct Gmml {
     pub k: usize,
     /// Folds of the cross-validation that chooses t.
     pub folds: usize,
+    /// Splits of the rows (or pairs) to choose t on instead of random folds.
+    pub splits: Option<Folds>,
     /// Choose t on a random subset of at most this many rows (or pairs).
     pub selection_rows: usize,
     /// Decides pairs and folds.
@@ -139,6 +142,7 @@ impl Default for Gmml {
             principal: None,
             k: 5,
             folds: 5,
+            splits: None,
             selection_rows: 20_000,
             seed: 0,
             memory_limit_gb: 16.0,
@@ -309,6 +313,22 @@ impl Gmml {
         };
         let metric = metric.centred_at(mean)?;
         Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..diagnostics } })
+    }
+
+    /// What something is chosen on: random folds of `n` rows (or pairs), or the given splits; of the `chosen` ones only,
+    /// if there are too many.
+    pub(crate) fn divide(&self, n: usize, chosen: Option<&[usize]>) -> Result<Folds> {
+        match (&self.splits, chosen) {
+            (Some(splits), _) if splits.rows() > n => {
+                Err(Error::Length { what: "rows that the splits name", seen: splits.rows(), expected: n })
+            }
+            (Some(splits), None) => Ok(splits.clone()),
+            (Some(splits), Some(chosen)) => splits.among(chosen),
+            (None, _) => {
+                let n = chosen.map_or(n, <[usize]>::len);
+                Folds::new(n, self.folds.min(n), &mut Random::new(self.seed, 0))
+            }
+        }
     }
 
     /// `kept` classes have a matrix each.

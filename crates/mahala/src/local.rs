@@ -15,7 +15,6 @@
 
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
-use crate::folds::Folds;
 use crate::geodesic::Geodesic;
 use crate::gmml::{Fit, Gmml, on_paper_scale};
 use crate::gram::Block;
@@ -167,8 +166,8 @@ impl LocalGmml {
     fn errors(&self, data: &Dataset, t: f64, watch: &mut Watch<'_>) -> Result<Vec<(f64, f64)>> {
         let Gmml { seed, selection_rows, k, .. } = self.gmml;
         let chosen = choose_rows(data.len(), selection_rows, seed);
+        let folds = self.gmml.divide(data.len(), chosen.as_deref())?;
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
-        let folds = Folds::new(data.len(), self.gmml.folds.min(data.len()), &mut Random::new(seed, 0))?;
         let (mut wrong, mut tested) = ([0usize; SHARES.len()], 0);
         for fold in 0..folds.len() {
             let (train, test) = folds.split(fold);

@@ -155,9 +155,9 @@ impl CrossValidation {
             return Self::weighted(&reduced.gmml, &reduced.data, weights);
         }
         let some = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
+        let folds = gmml.divide(data.len(), some.as_deref())?;
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
-        let folds = Folds::new(data.len(), gmml.folds.min(data.len()), &mut Random::new(gmml.seed, 0))?;
         let folds = solve_folds(gmml, &data, weights.as_deref(), &folds)?;
         if folds.is_empty() {
             return Err(Error::NoUsableFold { rows: data.len() });
@@ -230,9 +230,9 @@ pub(crate) fn t_for_pairs(
 ) -> Result<Selection> {
     let units = pairs.units();
     let chosen = choose_rows(units.len(), gmml.selection_rows, gmml.seed);
+    let folds = gmml.divide(units.len(), chosen.as_deref())?;
     let pairs = &chosen.map_or_else(|| pairs.clone(), |chosen| pairs.of_units(&units, &chosen));
     let units = pairs.units();
-    let folds = Folds::new(units.len(), gmml.folds.min(units.len()), &mut Random::new(gmml.seed, 0))?;
     let mut solved = Vec::new();
     for fold in 0..folds.len() {
         let (train, test) = folds.split(fold);
@@ -319,7 +319,7 @@ fn fold_moments(
     of: &impl Fn(&[usize]) -> Result<Moments>,
 ) -> Result<Option<Vec<Moments>>> {
     let bytes = 8 * folds.len() * data.labels().class_count() * data.columns().pow(2);
-    if gmml.pairs != PairRule::All || bytes > 1 << 30 {
+    if gmml.pairs != PairRule::All || bytes > 1 << 30 || !folds.is_partition() {
         return Ok(None);
     }
     (0..folds.len()).map(|fold| of(&folds.split(fold).1)).collect::<Result<_>>().map(Some)

@@ -104,19 +104,21 @@ impl Gmml {
         if counting.is_empty() {
             return Err(Error::Empty { what: "the list of rows with a weight above 0" });
         }
+        let splits = self.splits.as_ref().map(|splits| splits.among(&counting)).transpose()?;
+        let gmml = Self { splits, ..self.clone() };
         let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
-        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(self, Some(&weights), watch);
+        if let Some(reduced) = Reduced::of(&gmml, Cells::Dense(data.rows()), data.labels())? {
+            return reduced.fit(&gmml, Some(&weights), watch);
         }
         let moments = Moments::weighted(&data, Some(&weights))?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
             TChoice::CrossValidated => {
-                Some(CrossValidation::weighted(self, &data, Some(&weights))?.select(watch)?)
+                Some(CrossValidation::weighted(&gmml, &data, Some(&weights))?.select(watch)?)
             }
         };
         let t = selection.as_ref().map_or(self.t, |selection| TChoice::Fixed(selection.t));
-        let fit = Self { t, ..self.clone() }.fit_moments(&moments)?;
+        let fit = Self { t, ..gmml }.fit_moments(&moments)?;
         Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
     }
 
