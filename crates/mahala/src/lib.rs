@@ -78,6 +78,7 @@ mod describe;
 mod distance;
 mod error;
 mod features;
+mod file;
 mod folds;
 mod fused;
 mod geodesic;
@@ -141,6 +142,7 @@ pub use class_means::{ClassMeans, PairSums};
 pub use dataset::{Dataset, Labels, Rows};
 pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
+pub use file::write_file;
 pub use folds::Folds;
 pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,

@@ -21,6 +21,7 @@
 use crate::calibrate::Calibration;
 use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
+use crate::file::{io_error, write_file};
 use crate::kernel::{Kernel, KernelMap};
 use crate::kernel_gmml::transform;
 use crate::knn::Knn;
@@ -35,9 +36,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const FORMAT: &str = "mahala-metric";
 const MAJOR: u64 = 2;
@@ -45,8 +44,6 @@ const MAJOR: u64 = 2;
 const PLAIN: &str = "1.0";
 const VERSION: &str = "2.0";
 const MAX_HEADER: u64 = 64 << 20;
-/// Tells apart the unfinished files of one process.
-static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// A metric with all that is needed to apply it.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,20 +217,7 @@ impl Model {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let (path, bytes) = (path.as_ref(), self.to_bytes());
         Self::from_bytes(&bytes)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        let nth = WRITES.fetch_add(1, Ordering::Relaxed);
-        name.push(format!(".{}-{nth}.part", std::process::id()));
-        let part = path.with_file_name(name);
-        let write = || -> std::io::Result<()> {
-            let mut file = std::fs::File::create(&part)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            std::fs::rename(&part, path)
-        };
-        write().map_err(|error| {
-            let _ = std::fs::remove_file(&part);
-            io_error(path, &error)
-        })
+        write_file(path, &bytes)
     }
 
     fn tensors(&self) -> BTreeMap<String, Tensor<'_>> {
@@ -450,8 +434,4 @@ fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tens
 
 pub(crate) fn invalid(reason: &str) -> Error {
     Error::Bytes { what: "model file", reason: reason.to_owned() }
-}
-
-fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    Error::Io { path: path.display().to_string(), reason: error.to_string() }
 }

@@ -27,13 +27,16 @@ impl Spd {
     /// Checks a matrix. Rounding-sized asymmetry is averaged away.
     ///
     /// # Errors
-    /// Not square, not finite, asymmetric beyond 1e-8 of its scale, or not positive definite.
+    /// Not square, not finite, asymmetric beyond 1e-6 of its scale, or not positive definite.
     pub fn new(matrix: Mat<f64>) -> Result<Self> {
         Self::named(matrix, "the matrix")
     }
 
-    /// As [`Spd::new`], with a name for error messages.
-    pub(crate) fn named(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
+    /// Checks a matrix that error messages call by its name.
+    ///
+    /// # Errors
+    /// As [`Spd::new`].
+    pub fn named(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         if rows != columns || rows == 0 {
             return Err(Error::NotSquare { what, rows, columns });
@@ -133,13 +136,17 @@ impl Spd {
     }
 }
 
+/// Asymmetry, as a share of the entries' scale, that rounding may have left: the inverse of a matrix of condition κ has
+/// some κ·eps of it, and 1e-6 lets matrices of condition 1e9 pass.
+const ROUNDING: f64 = 1e-6;
+
 fn symmetrised(mut matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
     let d = matrix.nrows();
     for column in 0..d {
         for row in column + 1..d {
             let (lower, upper) = (matrix[(row, column)], matrix[(column, row)]);
             let scale = matrix[(row, row)].abs().sqrt() * matrix[(column, column)].abs().sqrt();
-            if (lower - upper).abs() > 1e-8 * scale.max(lower.abs()).max(upper.abs()) {
+            if (lower - upper).abs() > ROUNDING * scale.max(lower.abs()).max(upper.abs()) {
                 return Err(Error::NotSymmetric { what, row, column, upper, lower });
             }
             let mean = 0.5 * lower + 0.5 * upper;

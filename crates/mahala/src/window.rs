@@ -64,6 +64,38 @@ impl Window {
         Ok(())
     }
 
+    /// Length, blocks (the oldest first), their moments, and how many blocks have left since those were summed anew: all
+    /// that [`Window::restored`] needs.
+    pub fn state(&self) -> (usize, impl Iterator<Item = &Moments>, &Moments, usize) {
+        (self.length, self.blocks.iter(), &self.sum, self.left)
+    }
+
+    /// The window whose [`Window::state`] this is.
+    ///
+    /// ```
+    /// use mahala::{Moments, Window};
+    /// let window = Window::new(2, 3)?;
+    /// let (length, blocks, sum, left) = window.state();
+    /// let again = Window::restored(length, blocks.cloned().collect(), sum.clone(), left)?;
+    /// assert!(again.is_empty());
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No block at a time, more blocks than the window is long, or blocks with other columns.
+    pub fn restored(length: usize, blocks: Vec<Moments>, sum: Moments, left: usize) -> Result<Self> {
+        let window = Self::new(sum.columns(), length)?;
+        if blocks.len() > length || left >= length {
+            let reason = format!("{} blocks, {left} gone, in a window of {length}", blocks.len());
+            return Err(Error::Moments { reason });
+        }
+        if let Some(other) = blocks.iter().find(|block| block.columns() != sum.columns()) {
+            let (what, seen, expected) = ("columns of a block", other.columns(), sum.columns());
+            return Err(Error::Length { what, seen, expected });
+        }
+        Ok(Self { blocks: blocks.into(), sum, left, ..window })
+    }
+
     /// The moments of the blocks in the window.
     pub fn moments(&self) -> &Moments {
         &self.sum
