@@ -13,6 +13,7 @@
 0.97
 """
 
+from ._auto import AutoGMML
 from ._gmml import GMML
 from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
@@ -31,6 +32,7 @@ from ._spd import (
 )
 
 __all__ = [
+    "AutoGMML",
     "Covariance",
     "Euclidean",
     "FlatGeo",

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ._common import class_names, classes_of, learning_params, seed
+from ._common import class_names, classes_of, folds, learning_params, seed
 from ._gmml import GMML
 from ._moments import Moments
 
@@ -189,6 +190,9 @@ def checked(params: dict[str, Any], what: str) -> GMML:
     gmml._check_summable(what)
     # Here rather than after a pass over all rows; of a copy, for a generator would move on.
     learning_params(clone(gmml), n_features=2**31)
+    folds(gmml.cv, used=False)
+    if not (gmml.cv is None or isinstance(gmml.cv, Integral) or hasattr(gmml.cv, "split")):
+        raise ValueError(f"cv is {gmml.cv!r}; {what} chooses t on a sample of the rows, which a list of splits cannot name")
     return gmml
 
 

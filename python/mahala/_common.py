@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
+from sklearn.model_selection import check_cv
 from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from . import _mahala
 
@@ -27,6 +31,17 @@ def encode(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint32]]:
     classes, codes = np.unique(y, return_inverse=True)
     check_distinct(classes)
     return classes, codes.astype(np.uint32).ravel()
+
+
+def check_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """Labels of classes, or an error that says what else there is for numbers."""
+    if type_of_target(y) in ("continuous", "continuous-multioutput"):
+        raise ValueError(
+            "Unknown label type: continuous. y must name classes; for numbers, bin them first "
+            "(KBinsDiscretizer), or give GMMLPairs pairs of rows with similarities between 0 and 1"
+        )
+    check_classification_targets(y)
+    return y
 
 
 def check_distinct(classes: NDArray[Any]) -> None:
@@ -66,8 +81,15 @@ def classes_of(names: list[str], type: str | None = None) -> NDArray[Any]:
 
 
 def threads(n_jobs: int | None) -> int | None:
-    """How many threads; None leaves it to RAYON_NUM_THREADS or the machine."""
-    return None if n_jobs is None else int(effective_n_jobs(n_jobs))
+    """How many threads; None leaves it to RAYON_NUM_THREADS, OMP_NUM_THREADS or the machine.
+
+    A worker of joblib's has one, unless the environment says otherwise, as joblib has it say for its loky workers.
+    """
+    if n_jobs is not None:
+        return int(effective_n_jobs(n_jobs))
+    told = os.environ.get("RAYON_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
+    nested = getattr(get_active_backend()[0], "nesting_level", 0)
+    return 1 if nested and not told else None
 
 
 def seed(random_state: Any) -> int:
@@ -85,13 +107,14 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     """The parameters of an estimator, checked, under the compiled part's names."""
     t = estimator.t
     if isinstance(t, str):
-        if t not in ("auto", "cv"):
-            raise ValueError(f"t is {t!r}; it must be 'auto', 'cv' or a number between 0 and 1")
+        if t != "cv":
+            remedy = " (AutoGMML chooses everything)" if t == "auto" else ""
+            raise ValueError(f"t is {t!r}; it must be 'cv' or a number between 0 and 1{remedy}")
         t = None
     else:
         t = number("t", t)
         if not 0 <= t <= 1:
-            raise ValueError(f"t is {t}; it must be 'auto', 'cv' or a number between 0 and 1")
+            raise ValueError(f"t is {t}; it must be 'cv' or a number between 0 and 1")
     rank = components(getattr(estimator, "n_components", None), n_features)
     shrinkage = estimator.shrinkage
     if not (shrinkage is None or (isinstance(shrinkage, str) and shrinkage == "analytic")):
@@ -107,7 +130,9 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "rank": rank,
         "principal": None,
         "k": 5,
-        "folds": count("cv", number_of_folds(estimator.cv), 2),
+        "folds": 5,
+        "splits": None,
+        "groups": None,
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
         "seed": seed(estimator.random_state),
         "balance": getattr(estimator, "balance", None),
@@ -115,6 +140,46 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
     return params | fixed
+
+
+def folds(cv: Any, X: Any = None, y: Any = None, groups: Any = None, *, used: bool) -> dict[str, Any]:
+    """What something is chosen on: random folds (by their number, of whole groups if there are groups), or splits.
+
+    ``used`` is False where nothing is chosen: then no splitter is asked for its splits, and groups are refused.
+    """
+    if groups is not None and not used:
+        raise ValueError("groups keep rows together where something is chosen; here nothing is: set t='cv', or leave them out")
+    if cv is None or isinstance(cv, Integral):
+        names = None if groups is None else group_names(X, groups)
+        return {"folds": 5 if cv is None else count("cv", cv, 2), "groups": names}
+    try:
+        splitter = check_cv(cv, y, classifier=True)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv is {cv!r}; it must be a number of folds, a scikit-learn splitter or an iterable of splits"
+        ) from error
+    if not used:
+        return {}
+    splits = [(rows_of(train), rows_of(held_out)) for train, held_out in splitter.split(X, y, groups)]
+    return {"folds": max(2, len(splits)), "splits": (len(y), splits)}
+
+
+def rows_of(part: Any) -> NDArray[np.uint64]:
+    """Row numbers of a split; a mask is one, too."""
+    part = np.asarray(part)
+    if part.size == 0:
+        part = part.astype(np.uint64)
+    if part.dtype == bool:
+        part = np.flatnonzero(part)
+    if part.ndim != 1 or part.dtype.kind not in "iu" or (len(part) and part.min() < 0):
+        raise ValueError("cv gives splits that are no lists of row numbers, 0 or above")
+    return part.astype(np.uint64)
+
+
+def group_names(X: Any, groups: Any) -> list[str]:
+    """The group of each row, by name."""
+    check_consistent_length(X, groups)
+    return [str(group) for group in np.asarray(groups)]
 
 
 def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: Any) -> dict[str, Any]:
@@ -131,17 +196,15 @@ def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: An
 
 
 def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> dict[str, Any]:
-    """The plan of an estimator in automatic mode; ``groups`` name the family of each row, or are None."""
+    """The plan of an estimator in automatic mode; ``groups`` are those of the rows, or None."""
     parameters = {
         "k": count("k", estimator.k, 1),
         "budget": number("budget", estimator.budget),
         "selection_rows": count("selection_rows", estimator.selection_rows, 4),
         "seed": seed(estimator.random_state),
     }
-    if groups is not None:
-        check_consistent_length(X, groups)
-        groups = [str(group) for group in np.asarray(groups)]
-    return plan(method, parameters | more, estimator.n_jobs, groups=groups)
+    names = None if groups is None else group_names(X, groups)
+    return plan(method, parameters | more, estimator.n_jobs, groups=names)
 
 
 def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:
@@ -160,6 +223,8 @@ def components(wanted: Any, n_features: int) -> int | float | None:
     """Coordinates to keep: so many, or as many as hold this share."""
     if wanted is None:
         return None
+    if isinstance(wanted, str):
+        raise ValueError(f"n_components is {wanted!r}; it must be a number or None (AutoGMML(reduce=True) chooses leading directions)")
     if isinstance(wanted, (float, np.floating)) and not float(wanted).is_integer():
         share = number("n_components", wanted)
         if not 0 < share < 1:
@@ -177,11 +242,6 @@ def csr_parts(X: Any) -> tuple[Any, ...]:
         X = X.copy()
         X.sum_duplicates()
     return X.indptr.astype(np.uint64), X.indices.astype(np.uint32), np.asarray(X.data, np.float64), X.shape[1]
-
-
-def number_of_folds(cv: Any) -> Any:
-    """Of a splitter or a list of splits only their number is taken: the library draws its own."""
-    return len(cv) if isinstance(cv, (list, tuple)) else getattr(cv, "n_splits", cv)
 
 
 def number(name: str, value: Any) -> float:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from . import _mahala
 from ._common import (
-    auto_plan,
+    check_classes,
     check_distinct,
     class_names,
     classes_of,
     count,
     csr_parts,
     encode,
+    folds,
     issparse,
-    keep_choice,
     learning_params,
     threads,
 )
 from ._metric import MetricMixin
 from ._moments import Moments
-
-#: Columns from which a table with fewer rows is called wide.
-WIDE = 100
-
 
 class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     """Geometric mean metric learning: a Mahalanobis distance in closed form.
@@ -41,13 +38,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     Parameters
     ----------
-    t : "auto", "cv" or float in [0, 1], default="auto"
+    t : "cv" or float in [0, 1], default="cv"
         Place between the inverse of S (0: shrink what similar pairs differ in) and D (1: stretch what
-        dissimilar pairs differ in). "cv" chooses it by cross-validation of nearest neighbours. "auto" chooses
-        everything that way: standardisation, shrinkage of S, the leading directions of the pencil (D, S) to learn
-        in, neighbourhood rounds and t; the best few recipes are blended into one metric. As soon as another
-        parameter of the formula is given (``reg`` to ``balance`` below), or weights, or sparse rows, "auto" is
-        "cv".
+        dissimilar pairs differ in). "cv" chooses it by cross-validation of nearest neighbours. ``AutoGMML`` chooses
+        more than t.
     reg : float or None, default=None
         The paper's lambda: the weight of the prior.
     shrinkage : float in [0, 1], "analytic" or None, default=None
@@ -60,9 +54,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         The prior metric A0 of ``reg``: Euclidean, inverse variances, inverse covariance, or a given one.
     pairs : {"all", "sampled"}, default="all"
         All pairs of rows, summed without listing them, or the paper's random 40 c (c - 1).
-    n_components : int, float in (0, 1), "auto" or None, default=None
+    n_components : int, float in (0, 1) or None, default=None
         Keep only so many coordinates: those in which dissimilar pairs differ most under the metric; or as many
-        as hold this share of their squared distances. "auto" chooses everything, inside leading directions.
+        as hold this share of their squared distances.
     principal : int or None, default=None
         Learn inside this many leading principal directions of the rows: for tables too large both ways. With
         more columns than rows all directions are followed without it.
@@ -73,17 +67,18 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         class c weighs n / (n_classes n_c)); "class-pairs", every class, and every pair of classes adds the same
         amount to D, near or far. t is then chosen by the mean of the classes' errors. Only with ``pairs="all"``.
     k : int, default=5
-        Neighbours that vote when something is chosen.
-    budget : float, default=20.0
-        For "auto": at most this many times the work of a fit that chooses t alone.
-    cv : int, default=5
-        Folds of the cross-validation that chooses t; of a splitter or a list of splits, their number.
+        Neighbours that vote when t is chosen.
+    cv : int, splitter or iterable of splits, default=5
+        What t is chosen on. A number: so many random folds, the same as the command's. A scikit-learn splitter
+        (``GroupKFold()``, ``TimeSeriesSplit()``), or training and held-out row numbers: S and D are learned on the
+        training rows of each split, and the error is that of its held-out rows.
     selection_rows : int, default=20000
         Choose t on at most this many rows, drawn at random.
     random_state : int, RandomState instance or None, default=None
         Decides folds and sampled pairs. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
-        Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores.
+        Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores; in a process of
+        joblib's, its share of them.
 
     Attributes
     ----------
@@ -94,16 +89,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     weight_outside_ : float or None
         With more columns than rows and ``reg``: the weight of what lies outside the span of the rows. It is
         part of every distance but of no coordinate, and changes no neighbour among the rows learned on.
-    t_ : float or None
-        If everything was chosen, that of the best recipe; None where that is the plain distance.
+    t_ : float
     t_path_ : array of shape (n_values, 2)
         Every t tried with its cross-validated error; empty if t was given.
-    recipes_ : list of str
-        If everything was chosen: what was blended, the best first.
-    reason_ : str
-        And why.
-    trials_ : list of dict
-        And everything tried, with its cross-validated error.
     eigenvalues_, log_eigenvalues_ : array
         Eigenvalues of SD, descending.
     diagnostics_ : dict
@@ -118,32 +106,26 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     >>> from sklearn.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> gmml = GMML().fit(X, y)
-    >>> Z = gmml.transform(X)
-    >>> Z.shape[0], len(gmml.trials_) > 50
-    (178, True)
-    >>> bool(GMML(t="cv").fit(X, y).t_ < 0.2)
+    >>> gmml.transform(X).shape
+    (178, 13)
+    >>> bool(gmml.t_ < 0.2)
     True
     """
-
-    recipes_: list[str]
-    reason_: str
-    trials_: list[dict[str, Any]]
 
     def __init__(
         self,
         *,
-        t: float | str = "auto",
+        t: float | str = "cv",
         reg: float | None = None,
         shrinkage: float | str | None = None,
         shrinkage_target: str = "diagonal",
         prior: Any = "identity",
         pairs: str = "all",
-        n_components: int | float | str | None = None,
+        n_components: int | float | None = None,
         principal: int | None = None,
         standardize: bool = False,
         k: int = 5,
-        budget: float = 20.0,
-        cv: int = 5,
+        cv: Any = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -159,7 +141,6 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.principal = principal
         self.standardize = standardize
         self.k = k
-        self.budget = budget
         self.cv = cv
         self.selection_rows = selection_rows
         self.random_state = random_state
@@ -180,18 +161,14 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             A row of weight 2 counts as two rows. Only with ``pairs="all"`` and without ``standardize``. If t
             is chosen, rows weigh as much in the error it is chosen by.
         groups : array-like of shape (n_samples,), optional
-            The family of each row, such as its speaker, for choosing everything: families are not torn between
-            folds.
+            The group of each row, such as its speaker: with a number for ``cv``, no group is split between training
+            and held-out rows when t is chosen; a splitter is given them.
         """
         if is_label_sets(y):
-            return self._fit_label_sets(X, y, sample_weight)
+            return self._fit_label_sets(X, y, sample_weight, groups)
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
-        if self._chooses_all(X, sample_weight):
-            return self._fit_auto(X, classes, codes, groups)
-        if groups is not None:
-            raise ValueError("groups are for choosing everything: t='auto', and no other parameter of the formula")
-        params, names = self._params(), class_names(classes)
+        params, names = self._params(X, y, groups), class_names(classes)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             self._check_summable("sample_weight")
@@ -207,50 +184,17 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._moments: Moments | None = None
         return self
 
-    def _chooses_all(self, X: Any, sample_weight: Any) -> bool:
-        """Whether nothing is said that leaves only t to be chosen."""
-        reduced = isinstance(self.n_components, str)
-        if reduced and self.n_components != "auto":
-            raise ValueError(f"n_components is {self.n_components!r}; it must be a number, 'auto' or None")
-        plain = (
-            isinstance(self.t, str)
-            and self.t == "auto"
-            and self.reg is None
-            and self.shrinkage is None
-            and isinstance(self.prior, str)
-            and self.prior == "identity"
-            and isinstance(self.pairs, str)
-            and self.pairs == "all"
-            and (self.n_components is None or reduced)
-            and self.principal is None
-            and not self.standardize
-            and self.balance is None
-            and sample_weight is None
-            and not issparse(X)
-        )
-        if reduced and not plain:
-            raise ValueError("n_components='auto' chooses everything; no other parameter of the formula can be given")
-        # More columns than rows: learned from in the span of the rows.
-        return plain and (reduced or X.shape[1] <= max(len(X), WIDE))
-
-    def _fit_auto(self, X: Any, classes: NDArray[Any], codes: NDArray[np.uint32], groups: Any) -> GMML:
-        check_two(classes)
-        plan = auto_plan(self, "auto", X, groups, reduce=self.n_components == "auto")
-        self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
-        self.classes_ = classes
-        self._moments = None
-        return self
-
-    def _keep(self, learned: dict[str, Any]) -> None:
-        super()._keep(learned)
-        keep_choice(self, self.diagnostics_.get("choice"))
-
-    def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any) -> GMML:
-        if sample_weight is not None:
-            raise ValueError("sample_weight needs one label a row; y has several")
+    def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> GMML:
+        for name, given in (("sample_weight", sample_weight), ("groups", groups)):
+            if given is not None:
+                raise ValueError(f"{name} needs one label a row; y has several")
+        if not isinstance(self.cv, Integral):
+            raise ValueError(
+                f"cv is {self.cv!r}; it must be a number of folds where rows have several labels: t is chosen on pairs"
+            )
         X, y = validate_data(self, X, y, multi_output=True, dtype=np.float64, ensure_min_samples=2)
         marks = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
-        self._keep(_mahala.fit_label_sets(X, marks, self._params(), threads(self.n_jobs)))
+        self._keep(_mahala.fit_label_sets(X, marks, self._params(X, y), threads(self.n_jobs)))
         self.classes_ = np.arange(marks.shape[1])
         self._moments = None
         return self
@@ -283,7 +227,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             del self.feature_names_in_
         self.n_features_in_ = moments.n_features
         # A copy: partial_fit may add to it.
-        self._learn_moments(moments.copy(), self._params())
+        self._learn_moments(moments.copy(), self._params(None, None))
         self.classes_ = classes_of(moments.classes)
         return self
 
@@ -313,7 +257,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
                     delattr(self, name)
         X, y = self._check_labelled(X, y, reset=first, least=1)
         X = dense(X)
-        params = self._params()
+        params = self._params(X, y, chosen=hasattr(self, "_chosen_t"))
         self._check_summable("partial_fit")
         if classes is not None:
             self._known = np.unique(classes)
@@ -358,8 +302,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         X, y = validate_data(
             self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, accept_sparse="csr"
         )
-        check_classification_targets(y)
-        return X, y
+        return X, check_classes(y)
 
     def _check_summable(self, what: str) -> None:
         if self.pairs != "all":
@@ -371,12 +314,13 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
                 f"{what} cannot standardise; put a StandardScaler before, or set standardize=False"
             )
 
-    def _params(self) -> dict[str, Any]:
+    def _params(self, X: Any, y: Any, groups: Any = None, *, chosen: bool = False) -> dict[str, Any]:
         if not isinstance(self.pairs, str) or self.pairs not in ("all", "sampled"):
             raise ValueError(f"pairs is {self.pairs!r}; it must be 'all' or 'sampled'")
         sampled, k = self.pairs == "sampled", count("k", self.k, 1)
         principal = None if self.principal is None else count("principal", self.principal, 1)
-        return learning_params(self, self.n_features_in_, sampled=sampled, k=k, principal=principal)
+        params = learning_params(self, self.n_features_in_, sampled=sampled, k=k, principal=principal)
+        return params | folds(self.cv, X, y, groups, used=isinstance(self.t, str) and not chosen)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "components_")

@@ -10,11 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import auto_plan, class_names, count, encode, keep_choice, learning_params, number, threads
+from ._common import (
+    auto_plan,
+    check_classes,
+    class_names,
+    count,
+    encode,
+    folds,
+    keep_choice,
+    learning_params,
+    number,
+    threads,
+)
 from ._gmml import check_two
 
 Floats = NDArray[np.float64]
@@ -34,7 +44,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     ----------
     kernel : {"rbf", "poly", "linear", "precomputed", "auto"} or callable, default="rbf"
         ``exp(-gamma |x - y|^2)``, ``(gamma x.y + coef0)^degree``, ``x.y``, a matrix given in place of X, or
-        a function of two tables that returns their kernel values. "auto" chooses everything, as ``GMML()`` does,
+        a function of two tables that returns their kernel values. "auto" chooses everything, as ``AutoGMML`` does,
         and a kernel of the first kind where it does clearly better than the columns themselves; then nothing but
         ``k``, ``budget``, ``selection_rows``, ``random_state`` and ``n_jobs`` can be given.
     gamma : "scale" or float, default="scale"
@@ -54,7 +64,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     Attributes
     ----------
     kernel_ : str or None
-        The kernel's name; None if "auto" chose the columns themselves. Then the attributes are those of ``GMML``.
+        The kernel's name; None if "auto" chose the columns themselves. Then the attributes are those of ``AutoGMML``.
     components_ : array of shape (n_components, n_landmarks)
         Applied to kernel values: ``(K(X, landmarks_) - mean_) @ components_.T``
     mean_ : array of shape (n_landmarks,)
@@ -67,7 +77,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     log_eigenvalues_ : array
     diagnostics_ : dict
     recipes_, reason_, trials_
-        For "auto": what was chosen, why, and all that was tried, as for ``GMML``.
+        For "auto": what was chosen, why, and all that was tried, as for ``AutoGMML``.
     classes_ : array
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
@@ -99,14 +109,14 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         degree: int = 3,
         coef0: float = 1.0,
         landmarks: int | None = None,
-        t: float | str = "auto",
+        t: float | str = "cv",
         reg: float | None = None,
         shrinkage: float | None = None,
         n_components: int | None = None,
         standardize: bool = False,
         k: int = 5,
         budget: float = 20.0,
-        cv: int = 5,
+        cv: Any = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -136,20 +146,19 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
         y : array-like of shape (n_samples,)
         groups : array-like of shape (n_samples,), optional
-            The family of each row, for ``kernel="auto"``: families are not torn between folds.
+            The group of each row, such as its speaker: no group is split between training and held-out rows when
+            something is chosen.
         """
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_, codes = encode(y)
+        self.classes_, codes = encode(check_classes(y))
         check_two(self.classes_)
         if isinstance(self.kernel, str) and self.kernel == "auto":
             return self._fit_auto(X, codes, groups)
-        if groups is not None:
-            raise ValueError("groups are for choosing everything: kernel='auto'")
         gamma = self._gamma(X)
         self.gamma_: float | None = gamma
         self._given = np.array(X) if callable(self.kernel) else None
         params = learning_params(self, max(X.shape), k=count("k", self.k, 1))
+        params |= folds(self.cv, X, y, groups, used=isinstance(self.t, str))
         landmarks = None if self.landmarks is None else count("landmarks", self.landmarks, 1)
         kernel = self._kernel(gamma)
         learned = _mahala.fit_kernel(

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import class_names, count, encode, threads
+from ._common import check_classes, class_names, count, encode, threads
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +59,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
         count("n_neighbors", self.n_neighbors, 1)
         given = X
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
+        check_classes(y)
         self._linear: Floats | None = None
         self.metric_ = None
         if hasattr(self.metric, "transform"):

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import class_names, count, encode, learning_params, number, threads
+from ._common import check_classes, class_names, count, encode, folds, learning_params, number, threads
 
 Floats = NDArray[np.float64]
 
@@ -72,12 +71,12 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         n_clusters: int = 8,
         share: float | str = "auto",
         n_neighbors: int = 5,
-        t: float | str = "auto",
+        t: float | str = "cv",
         reg: float | None = None,
         shrinkage: float | None = None,
         prior: Any = "identity",
         standardize: bool = False,
-        cv: int = 5,
+        cv: Any = 5,
         selection_rows: int = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -96,15 +95,23 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any) -> LocalGMML:
-        """Learns the global metric, then those of the groups, and keeps the rows."""
+    def fit(self, X: Any, y: Any, groups: Any = None) -> LocalGMML:
+        """Learns the global metric, then those of the classes or clusters, and keeps the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            As for ``GMML``.
+        """
         k = count("n_neighbors", self.n_neighbors, 1)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        classes, codes = encode(y)
+        classes, codes = encode(check_classes(y))
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
         params = learning_params(self, self.n_features_in_, k=k)
+        params |= folds(self.cv, X, y, groups, used=isinstance(self.t, str) or isinstance(self.share, str))
         learned = _mahala.fit_local(
             X, class_names(classes), codes, params, self._clusters(len(X)), self._share(), threads(self.n_jobs)
         )

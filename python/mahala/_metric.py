@@ -120,7 +120,7 @@ class MetricMixin(BaseEstimator):
         Parameters
         ----------
         path : path, optional
-            Where to write the model too.
+            Where to write the model too; the file appears whole or not at all.
         dtype : float64 or float32
             The numbers of the model; float32 for runtimes on other devices than a CPU.
 
@@ -134,8 +134,7 @@ class MetricMixin(BaseEstimator):
             raise ValueError(f"dtype is {dtype}; it must be float64 or float32")
         model = _mahala.onnx(self._state(), dtype == np.float32)
         if path is not None:
-            with open(path, "wb") as file:
-                file.write(model)
+            _mahala.write_file(path, model)
         return model
 
     def to_faiss_matrix(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

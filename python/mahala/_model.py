@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
+from ._auto import AutoGMML
 from ._common import class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
@@ -30,7 +31,7 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
 
     Parameters
     ----------
-    estimator : fitted GMML, GMMLPairs, or one of the other methods
+    estimator : fitted GMML, AutoGMML, GMMLPairs, or one of the other methods
     path : path
     X, y : array-like, optional
         Training rows and labels to keep in the file, transformed.
@@ -84,7 +85,7 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         _mahala.save_model(path, state, content)
 
 
-def load(path: str | PathLike[str]) -> GMML | GMMLPairs | KernelGMML | Rival:
+def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Rival:
     """Reads a model file, written by ``save`` or by the command.
 
     Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
@@ -150,7 +151,7 @@ def reference_classes(content: dict[str, Any]) -> NDArray[Any]:
     return classes_of(content["references"][1], json.loads(content["params"]).get("label_type"))
 
 
-def restored(content: dict[str, Any]) -> GMML | GMMLPairs | KernelGMML | Rival:
+def restored(content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Rival:
     params = json.loads(content["params"])
     if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
@@ -187,9 +188,9 @@ def chosen_by(params: dict[str, Any]) -> dict[str, Any]:
     return chosen | {"random_state": params.get("seed", 0)}
 
 
-def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | GMMLPairs:
+def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs:
     if params.get("method") == "auto":
-        return GMML(**chosen_by(params), n_components="auto" if params.get("reduce") else None)
+        return AutoGMML(**chosen_by(params), reduce=params.get("reduce", False))
     wanted = common(params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":

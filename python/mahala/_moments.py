@@ -117,6 +117,15 @@ class Window(_mahala.Window):
         self.add_block(Moments(X.shape[1]).update(X, y, sample_weight))
         return self
 
+    @classmethod
+    def _restored(cls, state: Any) -> Window:
+        window = cls(1, 1)
+        window.set_state(state)
+        return window
+
+    def __reduce__(self) -> Any:
+        return Window._restored, (self.state(),)
+
     @property
     def moments(self) -> Moments:
         """The moments of the blocks in the window, for ``GMML.fit_moments``."""

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import learning_params, threads
+from ._common import folds, learning_params, threads
 from ._metric import MetricMixin
 
 Floats = NDArray[np.float64]
@@ -30,8 +30,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
 
     Parameters
     ----------
-    t : "auto" or float in [0, 1], default="auto"
-        As for ``GMML``; "auto" chooses the t whose distances rank held-out pairs best.
+    t : "cv" or float in [0, 1], default="cv"
+        As for ``GMML``; "cv" chooses the t whose distances rank held-out pairs best.
     reg, shrinkage, prior, n_components, standardize, cv, selection_rows, random_state, n_jobs
         As for ``GMML``.
     calibration : {None, "platt", "isotonic"}, default=None
@@ -69,13 +69,13 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
     def __init__(
         self,
         *,
-        t: float | str = "auto",
+        t: float | str = "cv",
         reg: float | None = None,
         shrinkage: float | None = None,
         prior: Any = "identity",
         n_components: int | None = None,
         standardize: bool = False,
-        cv: int = 5,
+        cv: Any = 5,
         selection_rows: int = 20_000,
         preprocessor: Any = None,
         random_state: Any = None,
@@ -96,7 +96,12 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         self.calibration = calibration
 
     def fit(
-        self, pairs: Any, y: Any, sample_weight: Any = None, calibration_params: dict[str, Any] | None = None
+        self,
+        pairs: Any,
+        y: Any,
+        sample_weight: Any = None,
+        calibration_params: dict[str, Any] | None = None,
+        groups: Any = None,
     ) -> GMMLPairs:
         """Learns from pairs, then sets the threshold on them.
 
@@ -110,6 +115,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         calibration_params : dict, optional
             Arguments of ``calibrate_threshold``, on the training pairs; by default accuracy, or, with
             ``calibration``, balanced accuracy on held-out pairs.
+        groups : array-like of shape (n_pairs,), optional
+            The group of each pair: as for ``GMML``.
         """
         calibration = calibration_params or {}
         check_calibration(**calibration)
@@ -126,6 +133,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         params = learning_params(self, self.n_features_in_)
         if self.calibration not in (None, "platt", "isotonic"):
             raise ValueError(f"calibration is {self.calibration!r}; it must be None, 'platt' or 'isotonic'")
+        held_out = isinstance(self.t, str) or self.calibration is not None
+        params |= folds(self.cv, pairs, y, groups, used=held_out)
         first, second, jobs = pairs[:, 0], pairs[:, 1], threads(self.n_jobs)
         grades = similarity(y).tolist()
         learned = _mahala.fit_pairs(first, second, grades, sample_weight, params, self.calibration, jobs)

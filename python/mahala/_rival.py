@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from . import _mahala
-from ._common import class_names, count, encode, number, plan, seed
+from ._common import check_classes, class_names, count, encode, number, plan, seed
 from ._gmml import check_two
 from ._metric import MetricMixin
 
@@ -78,8 +77,7 @@ class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         labels = None
         if self._needs_labels:
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-            check_classification_targets(y)
-            classes, codes = encode(y)
+            classes, codes = encode(check_classes(y))
             check_two(classes)
             labels = class_names(classes), codes
             self.classes_: NDArray[Any] = classes

@@ -77,7 +77,7 @@ class Covariance(Rival):
 class RecipeGMML(Rival):
     """GMML step by step: leading directions, all pairs, then neighbourhood rounds, each in closed form.
 
-    What ``GMML()`` chooses among by itself (its ``recipes_``), with everything given. In a round, S is made of each row's
+    What ``AutoGMML`` chooses among by itself (its ``recipes_``), with everything given. In a round, S is made of each row's
     nearest rows of its own class and D of its nearest rows of other classes, under the metric so far.
 
     Parameters

@@ -7,11 +7,12 @@ use crate::run::{interruptible, to_python};
 use mahala::learners::{Order, Step, Training, learn_standardized, named};
 use mahala::{Dataset, Error, Labels, Model, Pairs, Rows};
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often whoever watches is told.
@@ -25,7 +26,7 @@ pub(crate) struct Plan {
     parameters: String,
     standardize: bool,
     time_limit: Option<f64>,
-    /// The family of each row, for a method that chooses.
+    /// The group of each row, for a method that chooses.
     groups: Option<Vec<String>>,
     /// Called with iteration and objective, now and then.
     tell: Option<Py<PyAny>>,
@@ -81,14 +82,16 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
     let parameters: Value = serde_json::from_str(&plan.parameters)
         .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
     let method = named(&plan.method, parameters).map_err(|error| to_python(&error))?;
-    interruptible(py, plan.threads, move |cancelled| {
+    let raised = Arc::new(Mutex::new(None));
+    let failure = raised.clone();
+    let learned = interruptible(py, plan.threads, move |cancelled| {
         let groups = plan.groups.map(Labels::new);
         let training = match (&source, &groups) {
             (Source::Labelled(data), Some(groups)) => Training::Grouped(data, groups),
             (Source::Labelled(data), None) => Training::Labelled(data),
             (Source::Paired(rows, pairs), _) => Training::Paired(rows, pairs),
         };
-        let mut watch = Watch::new(cancelled, plan.time_limit, plan.tell.as_ref());
+        let mut watch = Watch::new(cancelled, plan.time_limit, plan.tell.as_ref(), &failure);
         let observer = &mut |step| watch.order(step);
         let learned = if plan.standardize {
             learn_standardized(&*method, &training, observer)?
@@ -99,7 +102,16 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
             return Err(Error::Cancelled);
         }
         learned.into_model(&*method, plan.standardize, Vec::new(), None, None)
-    })
+    });
+    // What the caller's own function raised comes before what became of the work.
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) if !is_interrupt(py, &learned) => Err(error),
+        _ => learned,
+    }
+}
+
+fn is_interrupt<T>(py: Python<'_>, outcome: &PyResult<T>) -> bool {
+    outcome.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py))
 }
 
 /// Ends the work at Ctrl-C or when the time is up, and tells how far it is.
@@ -107,13 +119,20 @@ struct Watch<'a> {
     cancelled: &'a AtomicBool,
     limit: Option<f64>,
     tell: Option<&'a Py<PyAny>>,
+    /// What `tell` raised.
+    raised: &'a Mutex<Option<PyErr>>,
     start: Instant,
     told: Option<Instant>,
 }
 
 impl<'a> Watch<'a> {
-    fn new(cancelled: &'a AtomicBool, limit: Option<f64>, tell: Option<&'a Py<PyAny>>) -> Self {
-        Self { cancelled, limit, tell, start: Instant::now(), told: None }
+    fn new(
+        cancelled: &'a AtomicBool,
+        limit: Option<f64>,
+        tell: Option<&'a Py<PyAny>>,
+        raised: &'a Mutex<Option<PyErr>>,
+    ) -> Self {
+        Self { cancelled, limit, tell, raised, start: Instant::now(), told: None }
     }
 
     fn order(&mut self, step: Step) -> Order {
@@ -121,8 +140,9 @@ impl<'a> Watch<'a> {
             && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
         {
             self.told = Some(Instant::now());
-            let failed = Python::attach(|py| tell.call1(py, (step.iteration, step.objective)).is_err());
-            if failed {
+            let told = Python::attach(|py| tell.call1(py, (step.iteration, step.objective)));
+            if let Err(error) = told {
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 return Order::Cancel;
             }
         }

@@ -31,7 +31,8 @@ mod _mahala {
     use super::learn::{learn, learn_pairs};
     #[pymodule_export]
     use super::metric::{
-        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform, transform_sparse,
+        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
+        transform_sparse, write_file,
     };
     #[pymodule_export]
     use super::model::{load_model, save_kernel_model, save_model};

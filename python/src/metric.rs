@@ -8,6 +8,7 @@ use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::path::PathBuf;
 
 /// A metric's state, as the estimators keep it: components, mean, scale or None, weight outside or None.
 #[derive(FromPyObject)]
@@ -117,6 +118,13 @@ pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyR
     Ok(PyBytes::new(py, &bytes))
 }
 
+/// Writes a file that appears whole or not at all.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn write_file(path: PathBuf, bytes: &[u8]) -> PyResult<()> {
+    mahala::write_file(path, bytes).map_err(|error| to_python(&error))
+}
+
 /// `L` of a given matrix `A = LᵀL`.
 #[pyfunction]
 pub(crate) fn components_of<'py>(
@@ -124,6 +132,7 @@ pub(crate) fn components_of<'py>(
     matrix: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let matrix = mat_of(matrix)?;
-    let metric = interruptible(py, None, move |_| Metric::from_matrix(&mahala::Spd::new(matrix)?))?;
+    let metric =
+        interruptible(py, None, move |_| Metric::from_matrix(&mahala::Spd::named(matrix, "metric")?))?;
     Ok(mat_out(py, metric.components()))
 }

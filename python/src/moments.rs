@@ -153,7 +153,30 @@ impl Window {
         PyBytes::new(py, &self.0.moments().to_bytes())
     }
 
+    /// Length, blocks, their sum (both as bytes), and how many blocks have left since the sum was made anew.
+    fn state<'py>(&self, py: Python<'py>) -> WindowState<'py> {
+        let (length, blocks, sum, left) = self.0.state();
+        let bytes = |moments: &mahala::Moments| PyBytes::new(py, &moments.to_bytes());
+        (length, blocks.map(bytes).collect(), bytes(sum), left)
+    }
+
+    /// Takes the place of this window what `state` told.
+    #[allow(clippy::needless_pass_by_value)]
+    fn set_state(&mut self, state: WindowState<'_>) -> PyResult<()> {
+        let (length, blocks, sum, left) = state;
+        let moments = |bytes: &Bound<'_, PyBytes>| mahala::Moments::from_bytes(bytes.as_bytes());
+        let restored = blocks
+            .iter()
+            .map(moments)
+            .collect::<mahala::Result<_>>()
+            .and_then(|blocks| mahala::Window::restored(length, blocks, moments(&sum)?, left));
+        self.0 = restored.map_err(|error| to_python(&error))?;
+        Ok(())
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
 }
+
+type WindowState<'py> = (usize, Vec<Bound<'py, PyBytes>>, Bound<'py, PyBytes>, usize);

@@ -2,7 +2,8 @@
 
 use crate::array::mat_of;
 use crate::run::to_python;
-use mahala::{Balance, Components, Gmml, PairRule, Prior, Regularization, Spd, TChoice};
+use mahala::{Balance, Components, Folds, Gmml, Labels, PairRule, Prior, Regularization, Spd, TChoice};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -23,10 +24,17 @@ pub(crate) struct Params<'py> {
     principal: Option<usize>,
     k: usize,
     folds: usize,
+    splits: Option<Splits<'py>>,
+    /// The group of each row, by name: groups are not split between folds.
+    groups: Option<Vec<String>>,
     selection_rows: usize,
     seed: u64,
     balance: Option<String>,
 }
+
+/// The number of rows, and the training and held-out rows of each split.
+#[derive(FromPyObject)]
+struct Splits<'py>(usize, Vec<(PyReadonlyArray1<'py, u64>, PyReadonlyArray1<'py, u64>)>);
 
 impl Params<'_> {
     /// The library's parameters.
@@ -51,11 +59,25 @@ impl Params<'_> {
             principal: self.principal,
             k: self.k,
             folds: self.folds,
+            splits: self.splits()?,
             selection_rows: self.selection_rows,
             seed: self.seed,
             balance: self.balance()?,
             ..Gmml::default()
         })
+    }
+
+    fn splits(&self) -> PyResult<Option<Folds>> {
+        let index = |&row: &u64| usize::try_from(row).unwrap_or(usize::MAX);
+        let part = |rows: &PyReadonlyArray1<'_, u64>| rows.as_array().iter().map(index).collect();
+        let folds = match (&self.splits, &self.groups) {
+            (Some(Splits(n, splits)), _) => {
+                Folds::given(*n, splits.iter().map(|(train, test)| (part(train), part(test))).collect())
+            }
+            (None, Some(groups)) => Folds::by_group(&Labels::new(groups), self.folds),
+            (None, None) => return Ok(None),
+        };
+        folds.map(Some).map_err(|error| to_python(&error))
     }
 
     fn shrinkage(&self, rho: &Bound<'_, PyAny>) -> PyResult<Regularization> {
@@ -87,7 +109,7 @@ impl Params<'_> {
 
     fn prior(&self) -> PyResult<Prior> {
         let Ok(name) = self.prior.extract::<String>() else {
-            let matrix = Spd::new(mat_of(&self.prior)?).map_err(|error| to_python(&error))?;
+            let matrix = Spd::named(mat_of(&self.prior)?, "prior").map_err(|error| to_python(&error))?;
             return Ok(Prior::Matrix(matrix));
         };
         match name.as_str() {

@@ -8,8 +8,24 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
+
+/// The library's names of parameters, and Python's where they differ.
+const NAMES: [(&str, &str); 12] = [
+    ("lambda", "reg"),
+    ("rank", "n_components"),
+    ("tolerance", "tol"),
+    ("folds", "cv"),
+    ("splits", "cv"),
+    ("seed", "random_state"),
+    ("max_iterations", "max_iter"),
+    ("max_projections", "max_iter"),
+    ("min_iterations", "min_iter"),
+    ("start", "init"),
+    ("targets", "n_neighbors"),
+    ("clusters", "n_clusters"),
+];
 
 /// How often Python is asked whether Ctrl-C was pressed.
 const POLL: Duration = Duration::from_millis(50);
@@ -17,9 +33,9 @@ const POLL: Duration = Duration::from_millis(50);
 /// The pool of this process, with the process it belongs to: threads do not survive a fork.
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
-/// Runs `work` on `threads` threads (`None`: as many as `RAYON_NUM_THREADS` or the machine says) with the
-/// interpreter free for others. Ctrl-C is heard at once: the work is told by the flag, and left to end by
-/// itself.
+/// Runs `work` on `threads` threads (`None`: as many as the environment or the machine says) with the interpreter free
+/// for others. Ctrl-C is heard at once and told to the work by the flag; the call returns when the work has ended, so
+/// that nothing reads the caller's arrays any more.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
@@ -31,7 +47,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     pool.spawn(move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&flag)));
-        // Nobody listens any more after Ctrl-C.
+        // The caller waits for it, whatever happens.
         let _ = sender.send(outcome);
     });
     loop {
@@ -46,6 +62,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
         }
         if let Err(interrupt) = py.check_signals() {
             cancelled.store(true, Ordering::Relaxed);
+            let _ = py.detach(move || receiver.recv());
             return Err(interrupt);
         }
     }
@@ -67,9 +84,15 @@ pub(crate) fn thread_count() -> PyResult<usize> {
     Ok(pool(None)?.current_num_threads())
 }
 
-/// The library's error as Python's.
+/// The library's error as Python's, with Python's names of parameters.
 pub(crate) fn to_python(error: &Error) -> PyErr {
-    let text = error.to_string();
+    let text = match error {
+        Error::Parameter { name, value, allowed } => {
+            let name = NAMES.iter().find(|(ours, _)| ours == name).map_or(*name, |(_, theirs)| theirs);
+            Error::Parameter { name, value: value.clone(), allowed }.to_string()
+        }
+        other => other.to_string(),
+    };
     match error {
         Error::Memory { .. } => PyMemoryError::new_err(text),
         Error::Io { .. } => PyOSError::new_err(text),
@@ -91,20 +114,33 @@ fn finished<T>(outcome: Result<mahala::Result<T>, Box<dyn Any + Send>>) -> PyRes
 fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
     let build = |threads: usize| {
         let builder = ThreadPoolBuilder::new().num_threads(threads);
-        builder.build().map_err(|error| PyRuntimeError::new_err(format!("no threads to work on: {error}")))
+        let pool = builder.build();
+        pool.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("no threads to work on: {error}")))
     };
     if let Some(threads) = threads {
-        return Ok(Arc::new(build(threads)?));
+        return build(threads);
     }
-    let mut shared = POOL.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut shared = match POOL.try_lock() {
+        Ok(shared) => shared,
+        Err(TryLockError::Poisoned(shared)) => shared.into_inner(),
+        // Held by another thread: in a forked process it may be one that is not here to let go of it.
+        Err(TryLockError::WouldBlock) => return build(default_threads()),
+    };
     let process = std::process::id();
     if let Some((owner, pool)) = shared.as_ref()
         && *owner == process
     {
         return Ok(pool.clone());
     }
-    let pool = Arc::new(build(0)?);
+    let pool = build(default_threads())?;
     // The pool of a parent process is not dropped: its threads are not here to be joined.
     std::mem::forget(shared.replace((process, pool.clone())));
     Ok(pool)
+}
+
+/// `RAYON_NUM_THREADS`, else `OMP_NUM_THREADS`, as other numerical packages have it and joblib and dask set it for
+/// their workers; 0, all cores, without them.
+fn default_threads() -> usize {
+    let set = |name| std::env::var(name).ok()?.trim().parse().ok().filter(|&threads: &usize| threads > 0);
+    set("RAYON_NUM_THREADS").or_else(|| set("OMP_NUM_THREADS")).unwrap_or(0)
 }

@@ -15,7 +15,7 @@ pub(crate) fn geometric_mean<'py>(
     b: &Bound<'py, PyAny>,
     t: f64,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (a, b) = (spd_of(a)?, spd_of(b)?);
+    let (a, b) = (spd_of(a, "A")?, spd_of(b, "B")?);
     let mean = interruptible(py, None, move |_| mahala::geometric_mean(&a, &b, t))?;
     Ok(mat_out(py, mean.as_mat()))
 }
@@ -23,24 +23,24 @@ pub(crate) fn geometric_mean<'py>(
 /// `δ_R(A, B) = ‖log(B^{-1/2} A B^{-1/2})‖_F`
 #[pyfunction]
 pub(crate) fn riemannian_distance(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let (x, y) = (spd_of(a)?, spd_of(b)?);
+    let (x, y) = (spd_of(a, "A")?, spd_of(b, "B")?);
     interruptible(a.py(), None, move |_| mahala::riemannian_distance(&x, &y))
 }
 
 /// `tr(AB⁻¹) − log det(AB⁻¹) − d`
 #[pyfunction]
 pub(crate) fn logdet_divergence(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let (x, y) = (spd_of(a)?, spd_of(b)?);
+    let (x, y) = (spd_of(a, "A")?, spd_of(b, "B")?);
     interruptible(a.py(), None, move |_| mahala::logdet_divergence(&x, &y))
 }
 
 /// `tr(AB⁻¹) + tr(A⁻¹B) − 2d`
 #[pyfunction]
 pub(crate) fn symmetrized_logdet_divergence(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let (x, y) = (spd_of(a)?, spd_of(b)?);
+    let (x, y) = (spd_of(a, "A")?, spd_of(b, "B")?);
     interruptible(a.py(), None, move |_| mahala::symmetrized_logdet_divergence(&x, &y))
 }
 
-fn spd_of(array: &Bound<'_, PyAny>) -> PyResult<Spd> {
-    Spd::new(mat_of(array)?).map_err(|error| to_python(&error))
+fn spd_of(array: &Bound<'_, PyAny>, name: &'static str) -> PyResult<Spd> {
+    Spd::named(mat_of(array)?, name).map_err(|error| to_python(&error))
 }

@@ -61,7 +61,7 @@ class Habits:
 
 
 class GMML_Supervised(Habits, GMML, MahalanobisMixin):
-    def __init__(self, t="auto", reg=None, shrinkage=None, prior="identity", pairs="all", n_components=None,
+    def __init__(self, t="cv", reg=None, shrinkage=None, prior="identity", pairs="all", n_components=None,
                  standardize=False, k=5, cv=5, selection_rows=20_000, preprocessor=None,
                  random_state=None, n_jobs=None):  # fmt: skip
         GMML.__init__(self, t=t, reg=reg, shrinkage=shrinkage, prior=prior, pairs=pairs,
@@ -79,7 +79,7 @@ class GMML_Supervised(Habits, GMML, MahalanobisMixin):
 
 @_PairsClassifierMixin.register  # not as a base: its order of scikit-learn's bases is not today's
 class GMML_(Habits, GMMLPairs, MahalanobisMixin):
-    def __init__(self, t="auto", reg=None, shrinkage=None, prior="identity", n_components=None,
+    def __init__(self, t="cv", reg=None, shrinkage=None, prior="identity", n_components=None,
                  standardize=False, cv=5, selection_rows=20_000, preprocessor=None, random_state=None,
                  n_jobs=None):  # fmt: skip
         GMMLPairs.__init__(self, t=t, reg=reg, shrinkage=shrinkage, prior=prior, n_components=n_components,

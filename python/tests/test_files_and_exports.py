@@ -8,6 +8,7 @@ import pytest
 import scipy.linalg
 from mahala import (
     GMML,
+    AutoGMML,
     GMMLPairs,
     MahalanobisKNN,
     Moments,
@@ -21,6 +22,8 @@ from mahala import (
 )
 
 SETTINGS = [
+    {"method": "auto"},
+    {"method": "auto", "random_state": 3, "k": 3, "budget": 2.0},
     {},
     {"t": 0.5},
     {"pairs": "sampled", "random_state": 7},
@@ -33,7 +36,10 @@ SETTINGS = [
 def options(settings):
     names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "cv-folds"}
     words = []
-    for name, value in settings.items():
+    for name, value in ({"method": "gmml"} | settings).items():
+        if name == "budget":
+            words += ["--set", f"budget={value}"]
+            continue
         words.append("--" + names.get(name, name))
         if value is not True:
             words.append(str(value))
@@ -62,9 +68,17 @@ def test_same_bits_as_the_command(command, wine, tmp_path, settings):
     model = tmp_path / "command.safetensors"
     run(command, "fit", rows, "--label", "class", "-o", model, *options(settings))
     frame = pandas.DataFrame(X, columns=names)
-    ours, theirs = GMML(**settings).fit(frame, y), load(model)
+    chosen = settings.get("method") == "auto"
+    given = {name: value for name, value in settings.items() if name != "method"}
+    ours, theirs = (AutoGMML if chosen else GMML)(**given).fit(frame, y), load(model)
+    assert type(ours) is type(theirs)
     assert (ours.components_ == theirs.components_).all() and (ours.mean_ == theirs.mean_).all()
-    assert ours.t_ == theirs.t_ and (ours.t_path_ == theirs.t_path_).all()
+    assert ours.t_ == theirs.t_
+    if chosen:
+        assert len(ours.trials_) > 10 and ours.trials_ == theirs.trials_ and ours.reason_ == theirs.reason_
+    else:
+        assert len(ours.t_path_) == (0 if "t" in given else len(theirs.t_path_))
+        assert (ours.t_path_ == theirs.t_path_).all()
     assert theirs.feature_names_in_.tolist() == names
     # The whole file, byte for byte.
     save(ours, tmp_path / "python.safetensors", frame, y)
@@ -77,14 +91,14 @@ def test_the_classifier_predicts_as_the_command_does(command, iris, tmp_path):
     X, y = iris
     rows, _ = table(tmp_path, X, y)
     model = tmp_path / "model.safetensors"
-    run(command, "fit", rows, "--label", "class", "-o", model)
+    run(command, "fit", rows, "--label", "class", "--method", "auto", "-o", model)
     lines = run(command, "predict", model, rows, "--label", "class").splitlines()[1:]
     theirs = [int(line.split(",")[1]) for line in lines]
     knn = load_classifier(model)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=[f"column {j}" for j in range(4)])
     assert knn.predict(frame).tolist() == theirs
-    assert MahalanobisKNN(metric=GMML()).fit(X, y).predict(X).tolist() == theirs
+    assert MahalanobisKNN(metric=AutoGMML()).fit(X, y).predict(X).tolist() == theirs
 
 
 def test_the_command_reads_what_python_writes(command, iris, tmp_path):
@@ -117,16 +131,23 @@ def test_pairs_are_learned_as_the_command_learns_them(command, iris, pairs, tmp_
 
 def test_models_come_back_as_they_were(wine, iris, pairs, tmp_path):
     path = tmp_path / "m.safetensors"
-    for gmml in (GMML().fit(*wine), GMML(t="cv", standardize=True, n_components=2).fit(*wine)):
+    for gmml in (GMML().fit(*wine), GMML(standardize=True, n_components=2).fit(*wine)):
         save(gmml, path)
         again = load(path)
         assert again.get_params() | {"random_state": None} == gmml.get_params()
         assert (again.transform(wine[0]) == gmml.transform(wine[0])).all()
-        assert again.diagnostics_ == gmml.diagnostics_ and (again.t_path_ == gmml.t_path_).all()
+        assert again.diagnostics_ == gmml.diagnostics_
+        assert len(gmml.t_path_) >= 19 and (again.t_path_ == gmml.t_path_).all()
         save(again, tmp_path / "again.safetensors")
         assert path.read_bytes() == (tmp_path / "again.safetensors").read_bytes()
         with pytest.raises(ValueError, match="holds no training rows"):
             load_classifier(path)
+    auto = AutoGMML(reduce=True, budget=2.0).fit(*wine)
+    save(auto, path)
+    again = load(path)
+    assert again.get_params() | {"random_state": None} == auto.get_params()
+    assert (again.transform(wine[0]) == auto.transform(wine[0])).all()
+    assert again.trials_ == auto.trials_ and again.recipes_ == auto.recipes_ and again.t_ == auto.t_
     learner = GMMLPairs().fit(iris[0][pairs[0]], pairs[1])
     save(learner, path)
     again = load(path)

@@ -1,12 +1,8 @@
 """The methods GMML is compared with: what they promise, and that they are the command's."""
 
 import json
-import os
 import pickle
-import signal
 import subprocess
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -136,17 +132,6 @@ def test_progress_is_printed_when_asked_for(iris, capsys):
     assert "[ITML] iteration" in capsys.readouterr().out
 
 
-def test_ctrl_c_ends_a_fit():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(4000, 60)), rng.integers(10, size=4000)
-    slow = FlatGeo(min_iter=10**8, max_iter=10**9)
-    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    start = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        slow.fit(X, y)
-    assert time.monotonic() - start < 30
-
-
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
@@ -158,8 +143,8 @@ def test_ctrl_c_ends_a_fit():
         (ITML(time_limit=-1), "time_limit is -1"),
         (LMNN(init="somewhere"), "expected one of `auto`"),
         (LMNN(hinge="soft"), "expected `squared` or `classic`"),
-        (FlatGeo(n_components=5), "rank is 5"),
-        (MMC(tol=-1.0), "tolerance is -1"),
+        (FlatGeo(n_components=5), "^n_components is 5"),
+        (MMC(tol=-1.0), "^tol is -1"),
         (NCA(tol="small"), "parameters of nca"),
     ],
     ids=name,

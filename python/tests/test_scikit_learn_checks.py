@@ -4,6 +4,7 @@ import warnings
 
 from mahala import (
     GMML,
+    AutoGMML,
     ITML,
     LMNN,
     MCML,
@@ -64,6 +65,8 @@ CHOSEN = dict.fromkeys(
 
 ESTIMATORS = [
     GMML(),
+    AutoGMML(budget=2.0),
+    AutoGMML(reduce=True, budget=2.0),
     GMML(t=0.5),
     GMML(t=0.3, shrinkage=0.1, n_components=1),
     GMML(standardize=True, pairs="sampled"),

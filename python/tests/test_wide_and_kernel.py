@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mahala import GMML, KernelGMML, MahalanobisKNN, load, load_classifier, save
+from mahala import GMML, AutoGMML, KernelGMML, MahalanobisKNN, load, load_classifier, save
 from sklearn.base import clone
 from sklearn.datasets import make_circles
 from sklearn.metrics.pairwise import rbf_kernel
@@ -179,7 +179,7 @@ def test_the_kernel_is_chosen_where_it_helps(tmp_path, command):
     auto = KernelGMML(kernel="auto").fit(X, y)
     assert auto.kernel_ == "rbf" and auto.landmarks_.shape == (200, 6) and auto.gamma_ > 0
     assert "without a kernel" in auto.reason_ and len(auto.trials_) > 300 and "RBF" in auto.recipes_[0]
-    scores = [MahalanobisKNN(metric=metric).fit(X, y).score(T, truth) for metric in (auto, GMML())]
+    scores = [MahalanobisKNN(metric=metric).fit(X, y).score(T, truth) for metric in (auto, AutoGMML())]
     assert scores[0] > scores[1] + 0.05, scores
     # The command chooses the same, and writes the same file.
     import csv
@@ -208,7 +208,7 @@ def test_the_kernel_is_chosen_where_it_helps(tmp_path, command):
 
 def test_no_kernel_is_chosen_where_a_line_will_do(tmp_path, iris):
     X, y = iris
-    auto, linear = KernelGMML(kernel="auto").fit(X, y), GMML().fit(X, y)
+    auto, linear = KernelGMML(kernel="auto").fit(X, y), AutoGMML().fit(X, y)
     assert auto.kernel_ is None and auto.landmarks_ is None and auto.gamma_ is None
     assert (auto.transform(X) == linear.transform(X)).all() and auto.recipes_ == linear.recipes_
     save(auto, tmp_path / "m.safetensors", X, y)
@@ -216,8 +216,8 @@ def test_no_kernel_is_chosen_where_a_line_will_do(tmp_path, iris):
     assert isinstance(again, KernelGMML) and (again.transform(X) == auto.transform(X)).all()
     groups = np.arange(len(y)) % 5
     assert KernelGMML(kernel="auto", budget=2.0).fit(X, y, groups=groups).diagnostics_["choice"]["folds"] == 5
-    with pytest.raises(ValueError, match="groups are for choosing"):
-        KernelGMML().fit(X, y, groups=groups)
+    with pytest.raises(ValueError, match="here nothing is: set t='cv', or leave them out"):
+        KernelGMML(t=0.5).fit(X, y, groups=groups)
     for params in ({"t": 0.5}, {"gamma": 1.0}, {"standardize": True}, {"n_components": 1}, {"landmarks": 3}):
         with pytest.raises(ValueError, match="it is chosen, and cannot be given"):
             KernelGMML(kernel="auto", **params).fit(X, y)

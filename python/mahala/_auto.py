@@ -1,0 +1,136 @@
+"""The automatic mode: everything is chosen by cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from . import _mahala
+from ._common import auto_plan, check_classes, class_names, encode, issparse, keep_choice
+from ._gmml import check_two, is_label_sets
+from ._metric import MetricMixin
+
+
+class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
+    """GMML with everything chosen by cross-validation of nearest neighbours on the training rows.
+
+    Standardisation, shrinkage of S, the leading directions of the pencil (D, S) to learn in, neighbourhood rounds and t
+    are tried, cheap recipes first; the best few are blended into one metric. ``GMML`` is the closed form alone, much
+    faster; ``RecipeGMML`` follows one recipe.
+
+    Parameters
+    ----------
+    reduce : bool, default=False
+        Learn inside leading directions, whatever else might do better.
+    k : int, default=5
+        Neighbours that vote.
+    budget : float, default=20.0
+        At most this many times the work of a fit that chooses t alone.
+    selection_rows : int, default=20000
+        Choose on at most this many rows, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds. None means 0: a fit is reproducible unless a generator is given.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores; in a process of
+        joblib's, its share of them.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+    mean_ : array of shape (n_features,)
+    scale_ : array of shape (n_features,) or None
+    t_ : float or None
+        That of the best recipe; None where that is the plain distance.
+    recipes_ : list of str
+        What was blended, the best first.
+    reason_ : str
+        And why.
+    trials_ : list of dict
+        Everything tried, with its cross-validated error.
+    diagnostics_ : dict
+        The same for machines, with the folds and the work done.
+    classes_ : array
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from mahala import AutoGMML
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> auto = AutoGMML().fit(X, y)
+    >>> len(auto.trials_) > 50
+    True
+    """
+
+    recipes_: list[str]
+    reason_: str
+    trials_: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        *,
+        reduce: bool = False,
+        k: int = 5,
+        budget: float = 20.0,
+        selection_rows: int = 20_000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.reduce = reduce
+        self.k = k
+        self.budget = budget
+        self.selection_rows = selection_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> AutoGMML:
+        """Chooses, and learns from rows and labels.
+
+        Rows cannot be weighted and must be dense: ``GMML`` takes weights and sparse rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            The group of each row, such as its speaker: no group is split between training and held-out rows.
+        """
+        if issparse(X):
+            raise TypeError("Sparse rows are for GMML, which learns from them as they are; AutoGMML needs X.toarray()")
+        if is_label_sets(y):
+            raise ValueError("y has several labels a row; GMML learns from them, AutoGMML from one label a row")
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        classes, codes = encode(check_classes(y))
+        check_two(classes)
+        plan = auto_plan(self, "auto", X, groups, reduce=bool(self.reduce))
+        self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
+        self.classes_: NDArray[Any] = classes
+        return self
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        super()._keep(learned)
+        del self.t_path_  # t is one of many things tried: trials_
+        keep_choice(self, self.diagnostics_.get("choice"))
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # here, for scikit-learn to give it set_output
+        return super().transform(X)
+
+    transform.__doc__ = MetricMixin.transform.__doc__
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        return tags

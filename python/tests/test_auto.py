@@ -1,0 +1,81 @@
+"""The automatic mode: what it tells, and what it refuses instead of doing something else."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from mahala import GMML, AutoGMML
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+
+
+def test_it_tells_what_was_chosen_and_why(wine):
+    X, y = wine
+    auto = AutoGMML().fit(X, y)
+    assert len(auto.trials_) > 50 and "% wrong" in auto.reason_ and auto.recipes_
+    assert all(0 <= trial["error"] <= 1 for trial in auto.trials_)
+    assert auto.t_ is None or 0 <= auto.t_ <= 1
+    assert not hasattr(auto, "t_path_")
+    assert auto.diagnostics_["choice"]["reason"] == auto.reason_
+    assert auto.get_feature_names_out()[0] == "autogmml0"
+
+
+def test_the_closed_form_never_turns_into_it(wine):
+    X, y = wine
+    gmml = GMML().fit(X, y)
+    for name in ("recipes_", "reason_", "trials_"):
+        assert not hasattr(gmml, name)
+    assert (gmml.components_ == GMML(t=gmml.t_).fit(X, y).components_).all()
+    assert gmml.diagnostics_["similar"]["pairs"] > 0 and gmml.diagnostics_["condition_s"] > 1
+    for settings in ({"t": "auto"}, {"t": "auto", "standardize": True}):
+        with pytest.raises(ValueError, match="AutoGMML chooses everything"):
+            GMML(**settings).fit(X, y)
+    with pytest.raises(ValueError, match=r"n_components is 'auto'; it must be a number or None \(AutoGMML\(reduce=True\)"):
+        GMML(n_components="auto").fit(X, y)
+    with pytest.raises(TypeError, match="budget"):
+        GMML(budget=2.0)
+
+
+def test_it_refuses_what_it_cannot_do(wine):
+    X, y = wine
+    with pytest.raises(TypeError, match="sample_weight"):
+        AutoGMML().fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(TypeError, match=r"Sparse rows are for GMML.*toarray"):
+        AutoGMML().fit(sp.csr_matrix(X), y)
+    with pytest.raises(ValueError, match="y has several labels a row; GMML learns from them"):
+        AutoGMML().fit(X, np.column_stack([y == 0, y == 1]).astype(int))
+    for settings, words in [
+        ({"budget": 0.5}, "budget is 0.5; it must be at least 1"),
+        ({"k": 0}, "k is 0"),
+        ({"selection_rows": 1}, "selection_rows is 1"),
+        ({"random_state": -1}, "random_state is -1"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            AutoGMML(**settings).fit(X, y)
+    with pytest.raises(TypeError):
+        AutoGMML(t=0.5)
+
+
+def test_more_columns_than_rows_are_learned_from_all_the_same():
+    random = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = random.normal(size=(60, 150))
+    X[:, :3] += 3 * np.eye(3)[y]
+    auto = AutoGMML(budget=2.0).fit(X[::2], y[::2])
+    assert auto.recipes_ and auto.transform(X).shape[0] == 60
+    knn = KNeighborsClassifier(3).fit(auto.transform(X[::2]), y[::2])
+    plain = KNeighborsClassifier(3).fit(X[::2], y[::2])
+    assert knn.score(auto.transform(X[1::2]), y[1::2]) >= plain.score(X[1::2], y[1::2])
+
+
+def test_leading_directions_on_demand(wine):
+    X, y = wine
+    reduced = AutoGMML(reduce=True).fit(X, y)
+    assert all("directions" in recipe for recipe in reduced.recipes_)
+    assert KNeighborsClassifier().fit(reduced.transform(X), y).score(reduced.transform(X), y) > 0.95
+    assert clone(reduced).reduce is True
+
+
+def test_the_draw_of_folds_is_a_seed(wine):
+    X, y = wine
+    fit = lambda state: [trial["error"] for trial in AutoGMML(budget=2.0, random_state=state).fit(X, y).trials_]
+    assert fit(3) == fit(3) and fit(3) != fit(4) and fit(None) == fit(0)
