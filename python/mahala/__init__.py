@@ -10,7 +10,7 @@
 >>> float(round(cross_val_score(knn, X, y).mean(), 2))
 0.69
 >>> float(round(cross_val_score(make_pipeline(GMML(), knn), X, y).mean(), 2))
-0.97
+0.98
 """
 
 from ._auto import AutoGMML
@@ -22,6 +22,7 @@ from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments, Window
+from ._notice import MahalaWarning
 from ._pairs import GMMLPairs
 from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, RecipeGMML
 from ._spd import (
@@ -44,6 +45,7 @@ __all__ = [
     "LocalGMML",
     "MCML",
     "MMC",
+    "MahalaWarning",
     "MahalanobisDistance",
     "MahalanobisKNN",
     "Moments",

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
 from . import _mahala
 from ._common import auto_plan, check_classes, class_names, encode, issparse, keep_choice
 from ._gmml import check_two, is_label_sets
 from ._metric import MetricMixin
+from ._notice import validated, warn_of_error, warn_of_labels
 
 
 class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
@@ -104,12 +104,14 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             raise TypeError("Sparse rows are for GMML, which learns from them as they are; AutoGMML needs X.toarray()")
         if is_label_sets(y):
             raise ValueError("y has several labels a row; GMML learns from them, AutoGMML from one label a row")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))
         check_two(classes)
         plan = auto_plan(self, "auto", X, groups, reduce=bool(self.reduce))
         self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
         self.classes_: NDArray[Any] = classes
+        warn_of_labels(classes, len(y))
+        warn_of_error(self.diagnostics_["choice"]["error"], codes)
         return self
 
     def _keep(self, learned: dict[str, Any]) -> None:

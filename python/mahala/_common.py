@@ -44,6 +44,13 @@ def check_classes(y: NDArray[Any]) -> NDArray[Any]:
     return y
 
 
+def marks_of(y: NDArray[Any]) -> NDArray[Any]:
+    """Marks of pairs as +1 and -1: booleans, and 1 and 0, are such marks; anything else is left as it is."""
+    if y.dtype.kind in "biuf" and np.isin(y, (0, 1)).all():
+        return np.where(y == 1, 1, -1)
+    return y
+
+
 def check_distinct(classes: NDArray[Any]) -> None:
     """Refuses text that spells one class in two ways: it would be one class elsewhere, and two for scikit-learn."""
     if classes.dtype.kind in "biuf":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
 from . import _mahala
 from ._common import (
@@ -27,6 +27,7 @@ from ._common import (
 )
 from ._metric import MetricMixin
 from ._moments import Moments
+from ._notice import validated, warn_of_error, warn_of_labels, warn_of_ridge
 
 class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     """Geometric mean metric learning: a Mahalanobis distance in closed form.
@@ -182,6 +183,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._keep(learned)
         self.classes_ = classes
         self._moments: Moments | None = None
+        warn_of_labels(classes, len(y))
+        warn_of_ridge(self.diagnostics_)
+        if len(self.t_path_) and sample_weight is None and self.balance is None:
+            warn_of_error(self.t_path_[:, 1].min(), codes)
         return self
 
     def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> GMML:
@@ -192,7 +197,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             raise ValueError(
                 f"cv is {self.cv!r}; it must be a number of folds where rows have several labels: t is chosen on pairs"
             )
-        X, y = validate_data(self, X, y, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        X, y = validated(self, X, y, multi_output=True, dtype=np.float64, ensure_min_samples=2)
         marks = np.asarray(y.toarray() if hasattr(y, "toarray") else y, dtype=np.float64)
         self._keep(_mahala.fit_label_sets(X, marks, self._params(X, y), threads(self.n_jobs)))
         self.classes_ = np.arange(marks.shape[1])
@@ -299,7 +304,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._moments = moments
 
     def _check_labelled(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(
+        X, y = validated(
             self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, accept_sparse="csr"
         )
         return X, check_classes(y)

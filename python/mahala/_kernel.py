@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
 from ._common import (
@@ -26,6 +26,7 @@ from ._common import (
     threads,
 )
 from ._gmml import check_two
+from ._notice import validated, warn_of_error, warn_of_labels
 
 Floats = NDArray[np.float64]
 KERNELS = ("linear", "rbf", "poly", "precomputed")
@@ -149,7 +150,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             The group of each row, such as its speaker: no group is split between training and held-out rows when
             something is chosen.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = encode(check_classes(y))
         check_two(self.classes_)
         if isinstance(self.kernel, str) and self.kernel == "auto":
@@ -165,6 +166,9 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._values(X), class_names(self.classes_), codes, kernel, landmarks, params, threads(self.n_jobs)
         )
         self._keep(learned, kernel)
+        warn_of_labels(self.classes_, len(y))
+        if len(self.t_path_):
+            warn_of_error(self.t_path_[:, 1].min(), codes)
         return self
 
     def _fit_auto(self, X: Floats, codes: NDArray[np.uint32], groups: Any) -> KernelGMML:
@@ -191,7 +195,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Z : array of shape (n_samples, n_components)
         """
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, dtype=np.float64)
         if self.kernel_ is None:
             return _mahala.transform(self._state(), X, threads(self.n_jobs))
         return _mahala.transform_kernel(self._state(), self._values(X), threads(self.n_jobs))

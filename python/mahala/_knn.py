@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, threads
+from ._notice import validated
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
         """Keeps the rows, and learns the metric if it is not fitted yet."""
         count("n_neighbors", self.n_neighbors, 1)
         given = X
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validated(self, X, y, dtype=np.float64)
         check_classes(y)
         self._linear: Floats | None = None
         self.metric_ = None
@@ -120,7 +121,7 @@ class MahalanobisKNN(ClassifierMixin, BaseEstimator):
         return k
 
     def _queries(self, X: Any) -> Floats:
-        checked = validate_data(self, X, reset=False, dtype=np.float64)
+        checked = validated(self, X, reset=False, dtype=np.float64)
         return self._project(X, checked)
 
     def _project(self, given: Any, checked: Floats) -> Floats:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, folds, learning_params, number, threads
+from ._notice import validated, warn_of_labels
 
 Floats = NDArray[np.float64]
 
@@ -106,7 +107,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
             As for ``GMML``.
         """
         k = count("n_neighbors", self.n_neighbors, 1)
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
@@ -123,6 +124,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.groups_: NDArray[np.uint32] = learned["groups"]
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
         self.classes_, self._codes, self._rows = classes, codes, learned["rows"]
+        warn_of_labels(classes, len(y))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -137,7 +139,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
 
     def _classify(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, dtype=np.float64)
         jobs = threads(self.n_jobs)
         z = _mahala.transform((self.components_, self.mean_, self.scale_, None), X, jobs)
         # Of fewer rows than that, all vote.

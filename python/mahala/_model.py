@@ -50,6 +50,7 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
     >>> bool((again.transform(X) == gmml.transform(X)).all())
     True
     """
+    check_metric(estimator)
     check_is_fitted(estimator, "components_")
     kernel = isinstance(estimator, KernelGMML) and estimator.kernel_ is not None
     if isinstance(estimator, KernelGMML) and callable(estimator.kernel):
@@ -83,6 +84,19 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         _mahala.save_kernel_model(path, state, content)
     else:
         _mahala.save_model(path, state, content)
+
+
+def check_metric(estimator: Any) -> None:
+    """What is no metric by itself may hold one."""
+    if isinstance(estimator, (MetricMixin, KernelGMML)):
+        return
+    held, remedy = type(estimator).__name__, "only metrics of this package can be saved"
+    if isinstance(estimator, MahalanobisKNN):
+        remedy = "save its metric, with the rows that vote: save(knn.metric_, path, X, y)"
+    for name, step in getattr(estimator, "steps", []):
+        if isinstance(step, (MetricMixin, KernelGMML)):
+            remedy = f"save the step that is a metric: save(pipeline[{name!r}], path). Other steps are not in the file"
+    raise TypeError(f"a {held} cannot be written to a model file; {remedy}")
 
 
 def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Rival:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _mahala
-from ._common import folds, learning_params, threads
+from ._common import folds, learning_params, marks_of, threads
 from ._metric import MetricMixin
 
 Floats = NDArray[np.float64]
@@ -109,8 +109,8 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features), or (n_pairs, 2) with a preprocessor
         y : array-like of shape (n_pairs,)
-            +1 for similar pairs, -1 for dissimilar ones; or similarities between 0 and 1, some of them in
-            between. A pair of similarity s counts s among similar and 1 - s among dissimilar pairs.
+            +1 for similar pairs, -1 for dissimilar ones (or 1 and 0, or booleans); or similarities between 0 and 1.
+            A pair of similarity s counts s among similar and 1 - s among dissimilar pairs.
         sample_weight : array-like of shape (n_pairs,), optional
         calibration_params : dict, optional
             Arguments of ``calibrate_threshold``, on the training pairs; by default accuracy, or, with
@@ -173,12 +173,20 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
             )
         return np.where(self.pair_distance(pairs) <= self.threshold_, 1, -1)
 
-    @available_if(is_calibrated)  # type: ignore[untyped-decorator]
-    def predict_proba(self, pairs: Any) -> Floats:
+    @property
+    def predict_proba(self) -> Callable[[Any], Floats]:
         """The probabilities of -1 and +1, dissimilar and similar, for each pair.
 
         Needs ``calibration``, or a call of ``calibrate``.
         """
+        if not is_calibrated(self):
+            raise AttributeError(
+                "predict_proba needs probabilities for distances: set calibration='platt' or calibration='isotonic' "
+                "before fit, or call calibrate with pairs kept aside"
+            )
+        return self._predict_proba
+
+    def _predict_proba(self, pairs: Any) -> Floats:
         check_is_fitted(self, "components_")
         p = _mahala.probabilities(json.dumps(self.calibration_), self.pair_distance(pairs))
         return np.column_stack([1 - p, p])
@@ -201,7 +209,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
 
     def score(self, pairs: Any, y: Any, sample_weight: Any = None) -> float:
         """The area under the ROC curve of the distances."""
-        scores, y, weight = both_kinds(self.decision_function(pairs), np.asarray(y), sample_weight)
+        scores, y, weight = both_kinds(self.decision_function(pairs), marks_of(np.asarray(y)), sample_weight)
         return float(roc_auc_score(y, scores, sample_weight=weight))
 
     def set_threshold(self, threshold: float) -> GMMLPairs:
@@ -264,12 +272,12 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
 
     def _check_marked(self, pairs: Any, y: Any) -> tuple[Floats, NDArray[Any]]:
         pairs = self._check_pairs(pairs)
-        y = column_or_1d(y, warn=True)
+        y = marks_of(column_or_1d(y, warn=True))
         check_consistent_length(pairs, y)
         if not np.isin(y, [-1, 1]).all() and not is_graded(y):
             raise ValueError(
                 "When training on pairs, the labels (y) should contain only values in [-1, 1]. Found an "
-                "incorrect value. (Similarities are between 0 and 1, some of them in between.)"
+                "incorrect value. (Marks may be 0 and 1 or booleans, too; similarities are between 0 and 1.)"
             )
         return pairs, y
 

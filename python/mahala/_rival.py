@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length
 
 from . import _mahala
-from ._common import check_classes, class_names, count, encode, number, plan, seed
+from ._common import check_classes, class_names, count, encode, marks_of, number, plan, seed
 from ._gmml import check_two
 from ._metric import MetricMixin
+from ._notice import validated, warn_of_labels
 
 Self = TypeVar("Self", bound="Rival")
 
@@ -76,13 +77,14 @@ class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         """
         labels = None
         if self._needs_labels:
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
             classes, codes = encode(check_classes(y))
             check_two(classes)
             labels = class_names(classes), codes
             self.classes_: NDArray[Any] = classes
+            warn_of_labels(classes, len(y))
         else:
-            X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+            X = validated(self, X, dtype=np.float64, ensure_min_samples=2)
             if y is not None:
                 check_consistent_length(X, y)
         self._keep(_mahala.learn(X, labels, self._plan()))
@@ -173,15 +175,15 @@ class PairsRival(Rival):
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features)
         y : array-like of shape (n_pairs,)
-            +1 for a similar pair, -1 for a dissimilar one.
+            +1 for a similar pair, -1 for a dissimilar one; or 1 and 0, or booleans.
         sample_weight : array-like of shape (n_pairs,), optional
         """
         for name in ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(self, name):
                 delattr(self, name)
-        pairs, y = self._check_pairs(pairs), np.asarray(y)
+        pairs, y = self._check_pairs(pairs), marks_of(np.asarray(y))
         if y.shape != (len(pairs),) or not np.isin(y, (-1, 1)).all():
-            raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar)")
+            raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
         first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])

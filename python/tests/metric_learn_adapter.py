@@ -10,7 +10,7 @@ import warnings
 import numpy as np
 from mahala import GMML, GMMLPairs, MahalanobisDistance, _mahala
 from mahala._pairs import check_calibration
-from metric_learn._util import _check_n_components, check_input
+from metric_learn._util import _check_n_components, check_input, check_y_valid_values_for_pairs
 from metric_learn.base_metric import MahalanobisMixin, _PairsClassifierMixin
 from sklearn.datasets import make_spd_matrix
 from sklearn.utils.validation import check_is_fitted
@@ -89,6 +89,7 @@ class GMML_(Habits, GMMLPairs, MahalanobisMixin):
     def fit(self, pairs, y, calibration_params=None):
         check_calibration(**(calibration_params or {}))
         pairs, y = self._checked(pairs, y, kind="tuples", fitting=True)
+        check_y_valid_values_for_pairs(y)  # ours takes 0 and 1, too
         with self._for_fit(pairs.shape[2]):
             return super().fit(pairs, y, calibration_params=calibration_params)
 
