@@ -70,7 +70,7 @@ pub(crate) struct Search<'a, 'w> {
     pub(crate) repeats: usize,
     pub(crate) trials: Vec<Trial>,
     /// For each trial the quarters of a wrong vote of every test row.
-    wrong: Vec<Vec<u8>>,
+    pub(crate) wrong: Vec<Vec<u8>>,
     pub(crate) columns: usize,
     classes: usize,
     pub(crate) budget: Budget,

@@ -10,6 +10,7 @@
 //! neighbourhoods. Recipes that cross-validation can hardly tell apart err on different rows; their blend errs less than
 //! most of them.
 
+use crate::auto::Trial;
 use crate::auto_folds::{WRONG_AT_K, difference};
 use crate::auto_search::{Kind, Search};
 use crate::dataset::{Dataset, Rows};
@@ -91,36 +92,84 @@ impl Search<'_, '_> {
     }
 
     /// The first of the members, as many as do not do worse on held-out rows, by more than
-    /// one standard error, than the number that does best.
+    /// one standard error, than the number that does best; then [`Search::guarded`].
     ///
     /// The best recipe was chosen for its error among hundreds, so that its error flatters it; a blend's does less.
     fn best_size(&mut self, mut members: Vec<(Recipe, f64)>) -> Result<Blended> {
-        let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
-        for at in 0..self.folds.len() {
-            let mut sum = Sum::new(self.folds[at].0.statistics.clone());
-            for ((recipe, weight), votes) in members.iter().zip(&mut votes) {
-                self.step(recipe, 1)?;
-                let (ground, fold) = &self.folds[at];
-                sum.add(&recipe.fit_on(ground)?, *weight, fold.voters.rows(), self.auto.k)?;
-                let metric = sum.metric()?;
-                let seen = |part: &Dataset| metric.transform(part.rows());
-                votes.extend(fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)?);
-            }
-        }
-        let wrong: Vec<Vec<u8>> =
-            votes.iter().map(|votes| votes.iter().map(|vote| vote & 7).collect()).collect();
+        let votes = self.votes_of_blends(&members)?;
+        let wrong: Vec<Vec<u8>> = votes.iter().map(|votes| smoothed(votes)).collect();
         let total = |votes: &Vec<u8>| votes.iter().map(|&vote| u64::from(vote)).sum::<u64>();
-        let best = (0..members.len()).min_by_key(|&m| total(&wrong[m])).unwrap_or(0);
+        let Some(best) = (0..wrong.len()).min_by_key(|&m| total(&wrong[m])) else {
+            return Ok(self.alone(self.ranking()[0]));
+        };
         let near = |&m: &usize| {
             let (gap, doubt) = difference(&wrong[m], &wrong[best], self.repeats);
             gap <= doubt
         };
-        let last = (0..members.len()).rev().find(near).unwrap_or(best);
-        let misses = votes[last].iter().filter(|&&vote| vote & WRONG_AT_K != 0).count();
-        let error = misses as f64 / votes[last].len().max(1) as f64;
+        let last = (0..wrong.len()).rev().find(near).unwrap_or(best);
         members.truncate(last + 1);
-        Ok(Blended { members, error, wrong: wrong[last].clone() })
+        let error = share_wrong(&votes[last]);
+        Ok(self.guarded(Blended { members, error, wrong: wrong[last].clone() }))
     }
+
+    /// The votes of the first member, the first two, and so on; fewer where a metric cannot be made.
+    fn votes_of_blends(&mut self, members: &[(Recipe, f64)]) -> Result<Vec<Vec<u8>>> {
+        let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
+        for at in 0..self.folds.len() {
+            let mut sum = Sum::new(self.folds[at].0.statistics.clone());
+            for m in 0..votes.len() {
+                self.step(&members[m].0, 1)?;
+                match self.votes_with(&mut sum, at, &members[m]) {
+                    Ok(more) => votes[m].extend(more),
+                    Err(_) => {
+                        votes.truncate(m);
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(votes)
+    }
+
+    /// The votes of one fold under a sum with one more member.
+    fn votes_with(&self, sum: &mut Sum, at: usize, (recipe, weight): &(Recipe, f64)) -> Result<Vec<u8>> {
+        let (ground, fold) = &self.folds[at];
+        let own = recipe.fit_on(ground)?;
+        sum.add(&own, *weight, fold.voters.rows(), self.auto.k)?;
+        // One alone is taken as it is.
+        let metric = if sum.members == 1 { own } else { sum.metric()? };
+        let seen = |part: &Dataset| metric.transform(part.rows());
+        fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)
+    }
+
+    /// A blend, unless it does worse than the best recipe alone by more than a standard error, or worse than the plain
+    /// distance.
+    fn guarded(&self, blended: Blended) -> Blended {
+        let behind = |trial: usize| difference(&blended.wrong, &self.wrong[trial], self.repeats);
+        let ranking = self.ranking();
+        let plain = ranking.iter().copied().find(|&i| self.trials[i].recipe.t.is_none());
+        if let Some(plain) = plain.filter(|&plain| behind(plain).0 > 0.0) {
+            return self.alone(plain);
+        }
+        let (gap, doubt) = behind(ranking[0]);
+        if gap > doubt { self.alone(ranking[0]) } else { blended }
+    }
+
+    /// One recipe and how it did.
+    fn alone(&self, trial: usize) -> Blended {
+        let Trial { recipe, error, .. } = &self.trials[trial];
+        Blended { members: vec![(recipe.clone(), 1.0)], error: *error, wrong: self.wrong[trial].clone() }
+    }
+}
+
+/// The quarters of a wrong vote.
+fn smoothed(votes: &[u8]) -> Vec<u8> {
+    votes.iter().map(|vote| vote & 7).collect()
+}
+
+/// The share of rows that k neighbours get wrong.
+fn share_wrong(votes: &[u8]) -> f64 {
+    votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count() as f64 / votes.len().max(1) as f64
 }
 
 /// Recipes with their weights, the best first, and how they do together.
@@ -145,12 +194,13 @@ struct Sum {
     /// In units of the standard deviations no column outweighs the others, however they are measured.
     statistics: ColumnStatistics,
     l: Mat<f64>,
+    members: usize,
 }
 
 impl Sum {
     fn new(statistics: ColumnStatistics) -> Self {
         let d = statistics.mean.len();
-        Self { statistics, l: Mat::zeros(0, d) }
+        Self { statistics, l: Mat::zeros(0, d), members: 0 }
     }
 
     /// `A += w·A_i/s_i`, with `s_i` of these rows.
@@ -160,6 +210,7 @@ impl Sum {
         let scaled = |i: usize, j: usize| {
             unit * l[(i, j)] * metric.scale().map_or(units[j], |scale| units[j] / scale[j])
         };
+        self.members += 1;
         let before = self.l.nrows();
         self.l = Mat::from_fn(before + l.nrows(), l.ncols(), |i, j| {
             if i < before { self.l[(i, j)] } else { scaled(i - before, j) }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::linalg::product;
 use crate::metric::{Metric, project, standardized};
+use crate::null_directions::NullDirections;
 use crate::pairs::Pairs;
 use crate::recipe::{Recipe, Round};
 use crate::regularize::Regularization;
@@ -23,6 +24,8 @@ pub(crate) struct Ground<'a> {
     families: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
     scatter: Scatter,
+    /// Directions in which the rows do not vary.
+    null: Option<Rc<NullDirections>>,
     /// The leading directions of pencils seen so far, each with the number asked for.
     pencils: RefCell<Vec<(Regularization, usize, Rc<Subspace>)>>,
 }
@@ -34,6 +37,7 @@ pub(crate) struct Frame {
     rows: Rows,
     labels: Labels,
     families: Option<Labels>,
+    null: Option<Rc<NullDirections>>,
     start: Start,
 }
 
@@ -64,18 +68,24 @@ impl<'a> Ground<'a> {
             data,
             families,
             statistics: ColumnStatistics::of(data.rows()),
+            null: NullDirections::of(&scatter)?.map(Rc::new),
             scatter,
             pencils: RefCell::default(),
         })
     }
 
-    /// The `r` leading directions, or all there are. A pencil is solved once for all who ask for no more of it.
+    /// The `r` leading directions in which the rows vary, or all there are. A pencil is solved once for all who ask for
+    /// no more of it.
     pub(crate) fn subspace(&self, shrinkage: Regularization, r: usize) -> Result<Rc<Subspace>> {
         let mut pencils = self.pencils.borrow_mut();
         if let Some(known) = pencils.iter().find(|known| known.0 == shrinkage && known.1 >= r) {
             return Ok(known.2.clone());
         }
-        let leading = Rc::new(Subspace::of(&self.scatter, shrinkage)?.leading(r));
+        let mut subspace = Subspace::of(&self.scatter, shrinkage)?;
+        if let Some(null) = &self.null {
+            subspace = subspace.filtered(|direction| !null.contains(direction.iter().copied()));
+        }
+        let leading = Rc::new(subspace.leading(r));
         pencils.push((shrinkage, r, leading.clone()));
         Ok(leading)
     }
@@ -106,7 +116,7 @@ impl<'a> Ground<'a> {
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
         let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
         let (labels, families) = (self.data.labels().clone(), self.families.cloned());
-        Ok(Frame { mean, scale: None, rows, labels, families, start })
+        Ok(Frame { mean, scale: None, rows, labels, families, null: self.null.clone(), start })
     }
 
     fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
@@ -119,7 +129,8 @@ impl<'a> Ground<'a> {
             None => self.scatter.clone(),
         };
         let (labels, families) = (self.data.labels().clone(), self.families.cloned());
-        Ok(Frame { mean, scale, rows, labels, families, start: Start::Columns(scatter) })
+        let (null, start) = (self.null.clone(), Start::Columns(scatter));
+        Ok(Frame { mean, scale, rows, labels, families, null, start })
     }
 }
 
@@ -174,7 +185,7 @@ impl Frame {
         Ok((path, t))
     }
 
-    /// The metric at t on a path, for rows as the user has them.
+    /// The metric at t on a path, for rows as the user has them; without weight where those learned on do not vary.
     pub(crate) fn metric(&self, path: &Path, t: f64) -> Result<Metric> {
         let within = match path {
             Path::Weights(log_mu) => {
@@ -186,6 +197,10 @@ impl Frame {
         let components = match &self.start {
             Start::Columns(_) => within,
             Start::Directions { v, .. } => product(within.as_ref(), v.transpose()),
+        };
+        let components = match &self.null {
+            Some(null) => null.taken_out_of(components.as_ref(), self.scale.as_deref()),
+            None => components,
         };
         Metric::new(components, self.mean.clone(), self.scale.clone())
     }

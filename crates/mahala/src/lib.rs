@@ -104,6 +104,7 @@ mod moments_bytes;
 mod narrow;
 mod neighborhood;
 mod neighbors;
+mod null_directions;
 mod objective;
 mod onnx;
 mod pairs;

@@ -6,7 +6,7 @@ use crate::memory::Spare;
 use crate::regularize::{Prior, Regularization, prepare};
 use crate::scatter::Scatter;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Mat, MatRef};
+use faer::{ColRef, Mat, MatRef};
 
 /// The leading directions of the pencil `(D, S)`.
 ///
@@ -84,6 +84,18 @@ impl Subspace {
         Self {
             directions: self.directions.subcols(0, r).to_owned(),
             log_ratios: self.log_ratios[..r].to_vec(),
+        }
+    }
+
+    /// The directions that pass.
+    pub(crate) fn filtered(self, passes: impl Fn(ColRef<'_, f64>) -> bool) -> Self {
+        let kept: Vec<usize> =
+            (0..self.log_ratios.len()).filter(|&k| passes(self.directions.col(k))).collect();
+        Self {
+            directions: Mat::from_fn(self.directions.nrows(), kept.len(), |i, k| {
+                self.directions[(i, kept[k])]
+            }),
+            log_ratios: kept.iter().map(|&k| self.log_ratios[k]).collect(),
         }
     }
 
