@@ -5,7 +5,7 @@ use crate::protocol::{Method, Set, gmml};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use mahala::learners::{Learned, Order, Outcome, Report, Step, Training};
-use mahala::{Dataset, Error, Pairs, Random, Rows, Scatter, wrong_votes};
+use mahala::{Dataset, Error, Pairs, Random, Rows, Scatter, Stream, wrong_votes};
 use std::time::Instant;
 
 /// Neighbours that vote.
@@ -118,7 +118,7 @@ impl Work {
         for (train, test) in self.job.set.splits(&self.data, self.job.seed, number)? {
             let (train, test) = (self.data.subset(&train), self.data.subset(&test));
             let start = ProcessTime::now();
-            let pairs = Pairs::sampled(train.labels(), &mut Random::new(seed, 2));
+            let pairs = Pairs::sampled(train.labels(), &mut Random::of(seed, Stream::Pairs));
             let solution = gmml(self.job.set, seed).solve(&Scatter::from_pairs(train.rows(), &pairs)?)?;
             run.learn_seconds += start.elapsed().as_secs_f64();
             for (wrong, t) in run.curve.iter_mut().zip(grid()) {

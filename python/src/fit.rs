@@ -5,7 +5,8 @@ use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
 use mahala::{
-    Calibration, Dataset, Fit, Gmml, HeldOut, LocalGmml, Locality, Pairs, Random, Rows, Share, pair_budget,
+    Calibration, Dataset, Fit, Gmml, HeldOut, LocalGmml, Locality, Pairs, Random, Rows, Share, Stream,
+    pair_budget,
 };
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -117,7 +118,7 @@ pub(crate) fn fit_label_sets<'py>(
     };
     let sets: Vec<Vec<u32>> = (0..marks.len()).map(set).collect();
     let budget = pair_budget(marks.columns()).max(20_000);
-    let pairs = Pairs::from_label_sets(&sets, budget, &mut Random::new(gmml.seed, 2));
+    let pairs = Pairs::from_label_sets(&sets, budget, &mut Random::of(gmml.seed, Stream::Pairs));
     let pairs = pairs.map_err(|error| to_python(&error))?;
     fit_listed(py, gmml, [rows.clone(), rows], pairs, None, threads)
 }

@@ -4,7 +4,9 @@ use crate::input::Table;
 use crate::table;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use mahala::{Calibration, HeldOut, Labels, LocalMetrics, Locality, Pairs, Random, Share, pair_budget};
+use mahala::{
+    Calibration, HeldOut, Labels, LocalMetrics, Locality, Pairs, Random, Share, Stream, pair_budget,
+};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
@@ -115,7 +117,7 @@ impl BeyondArgs {
             bail!("{}: there is only {seen} when cells are split at '{separator}'", table.source);
         }
         let budget = self.pair_budget.unwrap_or_else(|| pair_budget(all.class_count()).max(20_000));
-        Ok(Pairs::from_label_sets(&sets, budget, &mut Random::new(seed, 2))?)
+        Ok(Pairs::from_label_sets(&sets, budget, &mut Random::of(seed, Stream::Pairs))?)
     }
 }
 

@@ -29,8 +29,7 @@ pub(crate) struct Reservoir {
 impl Reservoir {
     /// At most so many rows.
     pub(crate) fn new(columns: usize, most: usize, seed: u64) -> Self {
-        // Streams 0 and 1 of a seed draw folds and subsets, later ones pairs.
-        let random = Random::new(seed, u64::MAX);
+        let random = Random::of(seed, mahala::Stream::Reservoir);
         Self { rows: Vec::new(), labels: Vec::new(), columns, most, seen: 0, random }
     }
 

@@ -305,9 +305,13 @@ pub(crate) fn pairs_between(
     let counts: Vec<(u64, f64)> = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
     let (similar, dissimilar) = count_pairs(&counts);
     let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
-    let freedom: u64 = classes.iter().map(|(rows, ..)| rows.saturating_sub(1)).sum();
-    let scatter = Scatter::assemble(s, d, units.to_vec(), similar, dissimilar)?;
-    Ok((scatter.with_samples(freedom as f64), mean))
+    let samples = degrees_of_freedom(classes.iter().map(|class| class.0));
+    Ok((Scatter::assemble(s, d, units.to_vec(), [similar, dissimilar], samples)?, mean))
+}
+
+/// Independent differences within classes of so many rows: rows less classes.
+pub(crate) fn degrees_of_freedom(rows: impl Iterator<Item = u64>) -> f64 {
+    rows.map(|rows| rows.saturating_sub(1)).sum::<u64>() as f64
 }
 
 /// The mean of all rows, around that of one class: exact for constant columns.

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::gmml::Gmml;
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::scatter::Scatter;
 use crate::select::is_lack_of_pairs;
 use crate::solution::Solution;
@@ -188,7 +188,7 @@ impl Gmml {
             self.standardize.then(|| ColumnStatistics::of(first).merged(&ColumnStatistics::of(second)));
         let scale = scale.map(|statistics| statistics.scale);
         let units = pairs.units();
-        self.held_out(units.len(), |train, test| {
+        self.held_out(units.len(), |_, train, test| {
             let part = pairs.of_units(&units, train).weighing_like(pairs);
             let solution = self.solve_scaled(Scatter::between(first, second, &part)?, scale.clone())?;
             let test = pairs.of_units(&units, test);
@@ -204,15 +204,15 @@ impl Gmml {
     /// As [`Gmml::fit`]; too few rows for any fold to learn from the others.
     pub fn held_out_rows(&self, data: &Dataset, t: f64) -> Result<HeldOut> {
         let most = MOST_PAIRS / self.folds.max(1);
-        self.held_out(data.len(), |train, test| {
-            let stream = u64::MAX - 1 - test[0] as u64;
+        self.held_out(data.len(), |fold, train, test| {
+            let stream = Stream::PairsBesideHeldOut(fold);
             let (solution, _) = self.solve_labelled(&data.subset(train), stream)?;
             let part = data.subset(test);
             let listed = part.len() * (part.len() - 1) / 2 <= most;
             let pairs = if listed {
                 Pairs::all(part.labels())
             } else {
-                random_pairs(part.labels(), most, &mut Random::new(self.seed, stream))?
+                random_pairs(part.labels(), most, &mut Random::of(self.seed, Stream::HeldOutPairs(fold)))?
             };
             let metric = self.metric_at(&solution, t)?;
             Ok((squared_pair_distances(&metric, part.rows(), part.rows(), &pairs)?, pairs))
@@ -223,18 +223,18 @@ impl Gmml {
         self.rank.map_or_else(|| solution.metric(t), |rank| solution.leading(t, rank))
     }
 
-    /// Measures what each fold of `n` holds out; `measure` gets the others and the fold, and returns squared
-    /// distances.
+    /// Measures what each fold of `n` holds out; `measure` gets the fold's number, the others and the fold, and
+    /// returns squared distances.
     fn held_out(
         &self,
         n: usize,
-        measure: impl Fn(&[usize], &[usize]) -> Result<(Vec<f64>, Pairs)>,
+        measure: impl Fn(u32, &[usize], &[usize]) -> Result<(Vec<f64>, Pairs)>,
     ) -> Result<HeldOut> {
-        let folds = self.divide(n, None)?;
+        let folds = self.divide(n, None, None)?;
         let (mut distances, mut pairs): (Vec<f64>, Vec<Pair>) = Default::default();
         for fold in 0..folds.len() {
             let (train, test) = folds.split(fold);
-            match measure(&train, &test) {
+            match measure(fold as u32, &train, &test) {
                 Ok((squared, measured)) => {
                     distances.extend(squared.into_iter().map(f64::sqrt));
                     pairs.extend_from_slice(measured.as_slice());

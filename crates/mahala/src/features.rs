@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelMap};
 use crate::kernel_gmml::transform;
 use crate::metric::Metric;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::span::Span;
 use faer::{Mat, MatRef};
 
@@ -25,9 +25,6 @@ pub(crate) struct Features {
     /// From kernel values to `φ`.
     basis: Metric,
 }
-
-/// The draw of landmarks is apart from those of folds and pairs.
-const STREAM: u64 = u64::MAX - 2;
 
 impl Features {
     /// The kernel with these landmarks, which `scale` has not divided yet.
@@ -66,7 +63,7 @@ pub(crate) fn draw_landmarks(rows: &Rows, count: usize, seed: u64) -> Rows {
     if count >= rows.len() {
         return rows.clone();
     }
-    let mut drawn = Random::new(seed, STREAM).permutation(rows.len());
+    let mut drawn = Random::of(seed, Stream::Landmarks).permutation(rows.len());
     drawn.truncate(count);
     drawn.sort_unstable();
     rows.subset(&drawn)

@@ -11,7 +11,7 @@
 
 use crate::all_pairs::check_labels;
 use crate::centred::Cells;
-use crate::dataset::{Dataset, Rows};
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
 use crate::geodesic::Geodesic;
@@ -19,7 +19,7 @@ use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::moments::{ClassMoments, Moments};
 use crate::pairs::{Pairs, pair_budget};
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::regularize::{Prior, Regularization, prepare};
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{self, CrossValidation, Selection};
@@ -173,15 +173,34 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit`].
     pub fn fit_watched(&self, data: &Dataset, watch: &mut select::Watch<'_>) -> Result<Fit> {
+        self.fit_choosing(data, None, watch)
+    }
+
+    /// As [`Gmml::fit_watched`], with the group of each row: t is chosen on folds that keep groups whole. `S` and `D` are
+    /// over all pairs still.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; another number of groups than of rows, or fewer than two groups to choose t on.
+    pub fn fit_grouped(&self, data: &Dataset, groups: &Labels, watch: &mut select::Watch<'_>) -> Result<Fit> {
+        groups.check_length("groups", data.len())?;
+        self.fit_choosing(data, Some(groups), watch)
+    }
+
+    pub(crate) fn fit_choosing(
+        &self,
+        data: &Dataset,
+        groups: Option<&Labels>,
+        watch: &mut select::Watch<'_>,
+    ) -> Result<Fit> {
         if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(self, None, watch);
+            return reduced.fit(self, None, groups, watch);
         }
         let balanced = self.balance != Balance::None && self.pairs == PairRule::All;
         self.check(data.columns(), if balanced { data.labels().class_count() } else { 0 })?;
-        let (solution, mean) = self.solve_labelled(data, 0)?;
+        let (solution, mean) = self.solve_labelled(data, Stream::Pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(CrossValidation::new(self, data)?.select(watch)?),
+            TChoice::CrossValidated => Some(CrossValidation::with(self, data, None, groups)?.select(watch)?),
         };
         self.finish(solution, selection, mean)
     }
@@ -251,9 +270,8 @@ impl Gmml {
         Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut spare))
     }
 
-    /// The solution for labelled rows and their mean; `stream` tells apart the draws of pairs within
-    /// one fit.
-    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: u64) -> Result<(Solution, Vec<f64>)> {
+    /// The solution for labelled rows and their mean; `stream` is for a draw of pairs.
+    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: Stream) -> Result<(Solution, Vec<f64>)> {
         let mean_and_scale = || mean_and_scale(data.rows(), data.rows(), self.standardize);
         match self.pairs {
             PairRule::All if self.balance != Balance::None => {
@@ -269,7 +287,7 @@ impl Gmml {
             }
             PairRule::Sampled => {
                 check_labels(data.labels())?;
-                let pairs = Pairs::sampled(data.labels(), &mut Random::new(self.seed, 2 + stream));
+                let pairs = Pairs::sampled(data.labels(), &mut Random::of(self.seed, stream));
                 let (mean, scale) = mean_and_scale();
                 let scatter = Scatter::from_pairs(data.rows(), &pairs)?;
                 Ok((self.solve_scaled(scatter, scale)?, mean))
@@ -315,9 +333,18 @@ impl Gmml {
         Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..diagnostics } })
     }
 
-    /// What something is chosen on: random folds of `n` rows (or pairs), or the given splits; of the `chosen` ones only,
-    /// if there are too many.
-    pub(crate) fn divide(&self, n: usize, chosen: Option<&[usize]>) -> Result<Folds> {
+    /// What something is chosen on: the given splits of `n` rows (or pairs), folds that keep groups whole, or random folds; of
+    /// the `chosen` rows only, if there are too many. Every choice by held-out rows goes this way.
+    pub(crate) fn divide(
+        &self,
+        n: usize,
+        chosen: Option<&[usize]>,
+        groups: Option<&Labels>,
+    ) -> Result<Folds> {
+        if self.splits.is_some() && groups.is_some() {
+            let value = "given, and splits of the rows, too".to_owned();
+            return Err(Error::Parameter { name: "groups", value, allowed: "left out where splits are given" });
+        }
         match (&self.splits, chosen) {
             (Some(splits), _) if splits.rows() > n => {
                 Err(Error::Length { what: "rows that the splits name", seen: splits.rows(), expected: n })
@@ -326,13 +353,22 @@ impl Gmml {
             (Some(splits), Some(chosen)) => splits.among(chosen),
             (None, _) => {
                 let n = chosen.map_or(n, <[usize]>::len);
-                Folds::new(n, self.folds.min(n), &mut Random::new(self.seed, 0))
+                let groups = groups.map(|all| chosen.map_or_else(|| all.clone(), |some| all.subset(some)));
+                Folds::choosing(groups.as_ref(), self.folds, || {
+                    Folds::new(n, self.folds.min(n), &mut Random::of(self.seed, Stream::Folds))
+                })
             }
         }
     }
 
-    /// `kept` classes have a matrix each.
+    /// Parameters and memory; `kept` classes have a matrix each.
     pub(crate) fn check(&self, d: usize, kept: usize) -> Result<()> {
+        self.check_parameters(d)?;
+        self.check_gigabytes("the fit", (kept + 10) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
+    }
+
+    /// To be called before any work on rows of `d` columns.
+    pub(crate) fn check_parameters(&self, d: usize) -> Result<()> {
         self.regularization.check()?;
         self.check_balance()?;
         if let TChoice::Fixed(t) = self.t
@@ -352,7 +388,7 @@ impl Gmml {
         if let Some(rank) = self.rank {
             rank.check("rank", d)?;
         }
-        self.check_gigabytes("the fit", (kept + 10) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
+        Ok(())
     }
 
     pub(crate) fn check_gigabytes(&self, what: &'static str, gigabytes: f64, d: usize) -> Result<()> {

@@ -173,6 +173,8 @@ impl KernelGmml {
 
     fn check(&self, data: &Dataset) -> Result<()> {
         let wrong = |name, value: &str, allowed| Err(Error::Parameter { name, value: value.into(), allowed });
+        // There are as many directions as rows, at most.
+        self.gmml.check_parameters(data.len())?;
         if self.landmarks == Some(0) {
             return wrong("landmarks", "0", "at least 1");
         }

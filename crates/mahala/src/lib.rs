@@ -61,6 +61,7 @@
 //! input and seed give the same bits, whatever the number of threads. Every error names what was wrong, the
 //! value seen, the value allowed and the remedy.
 
+mod across_groups;
 mod all_pairs;
 mod auto;
 mod auto_budget;
@@ -160,7 +161,7 @@ pub use neighbors::Neighbors;
 pub use objective::{gradient_of_h, h, h_t, regularized_objective};
 pub use onnx::{Precision, onnx_model};
 pub use pairs::{Pair, Pairs, pair_budget};
-pub use random::Random;
+pub use random::{Random, Stream};
 pub use recipe::{Recipe, Round};
 pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use scatter::{PairCount, Scatter};

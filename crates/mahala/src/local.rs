@@ -13,6 +13,7 @@
 //!
 //! Every metric is held as a map of the coordinates in which the global one is Euclidean.
 
+use crate::all_pairs::degrees_of_freedom;
 use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
@@ -24,7 +25,7 @@ use crate::linalg::{product, weighted_gram};
 use crate::metric::Metric;
 use crate::moments::{ClassMoments, Moments};
 use crate::neighbors::Neighbors;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
 use crate::spd::Spd;
@@ -166,13 +167,13 @@ impl LocalGmml {
     fn errors(&self, data: &Dataset, t: f64, watch: &mut Watch<'_>) -> Result<Vec<(f64, f64)>> {
         let Gmml { seed, selection_rows, k, .. } = self.gmml;
         let chosen = choose_rows(data.len(), selection_rows, seed);
-        let folds = self.gmml.divide(data.len(), chosen.as_deref())?;
+        let folds = self.gmml.divide(data.len(), chosen.as_deref(), None)?;
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let (mut wrong, mut tested) = ([0usize; SHARES.len()], 0);
         for fold in 0..folds.len() {
             let (train, test) = folds.split(fold);
             let (train, test) = (data.subset(&train), data.subset(&test));
-            let solved = self.gmml.solve_labelled(&train, 1 + fold as u64);
+            let solved = self.gmml.solve_labelled(&train, Stream::PairsOfFold(fold as u32));
             if solved.as_ref().is_err_and(is_lack_of_pairs) {
                 continue;
             }
@@ -226,7 +227,7 @@ impl LocalGmml {
         count: usize,
     ) -> Result<(Vec<u32>, Vec<Result<Scatter>>)> {
         let z = metric.transform(data.rows())?;
-        let groups = clusters(&z, count, &mut Random::new(self.gmml.seed, u64::MAX - 2))?;
+        let groups = clusters(&z, count, &mut Random::of(self.gmml.seed, Stream::Clusters))?;
         let scatter = |group: u32| {
             let rows: Vec<usize> = (0..groups.len()).filter(|&i| groups[i] == group).collect();
             self.gmml.scatter_of(&Moments::of(&data.subset(&rows))?)
@@ -409,6 +410,7 @@ fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> 
     let similar =
         PairCount { pairs: own.rows() * own.rows().saturating_sub(1) / 2, weight: 0.5 * w * (w - 1.0) };
     let dissimilar = PairCount { pairs: own.rows() * rows, weight: w * rest };
-    let scatter = Scatter::assemble(s, across, moments.units().to_vec(), similar, dissimilar)?;
+    let samples = degrees_of_freedom([own.rows()].into_iter());
+    let scatter = Scatter::assemble(s, across, moments.units().to_vec(), [similar, dissimilar], samples)?;
     Ok(on_paper_scale(scatter, moments.classes().len(), w + rest))
 }

@@ -14,7 +14,69 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 #[derive(Debug, Clone)]
 pub struct Random(ChaCha8Rng);
 
+/// What random numbers are drawn for. Each use has streams of its own, so that no two draws of one seed are alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stream {
+    /// The folds on which something is chosen.
+    Folds,
+    /// The rows on which something is chosen.
+    Subset,
+    /// Pairs of all rows: the paper's sample, or rows with sets of labels.
+    Pairs,
+    /// ITML's bounds.
+    ItmlBounds,
+    /// The folds on which ITML's γ is chosen.
+    ItmlFolds,
+    /// A partition of the automatic mode.
+    AutoFolds(u32),
+    /// The paper's sample of the training rows of a fold.
+    PairsOfFold(u32),
+    /// The same where a calibration holds the fold out.
+    PairsBesideHeldOut(u32),
+    /// The pairs of the rows that a calibration holds out.
+    HeldOutPairs(u32),
+    /// Pairs for a threshold.
+    Threshold,
+    /// The start of the search for principal directions.
+    Principal,
+    /// A kernel's landmarks.
+    Landmarks,
+    /// The starts of k-means.
+    Clusters,
+    /// The sample of rows that are read once.
+    Reservoir,
+}
+
+impl Stream {
+    /// Its number. Numbered streams have 2³² numbers each, but for the few partitions of the automatic mode.
+    pub fn number(self) -> u64 {
+        let block = |block: u64, n: u32| (block << 32) | u64::from(n);
+        match self {
+            Self::Folds => 0,
+            Self::Subset => 1,
+            Self::Pairs => 2,
+            Self::ItmlBounds => 3,
+            Self::ItmlFolds => 4,
+            Self::AutoFolds(n) => 100 + u64::from(n),
+            Self::PairsOfFold(n) => block(2, n),
+            Self::PairsBesideHeldOut(n) => block(3, n),
+            Self::HeldOutPairs(n) => block(4, n),
+            Self::Reservoir => u64::MAX - 4,
+            Self::Clusters => u64::MAX - 3,
+            Self::Landmarks => u64::MAX - 2,
+            Self::Principal => u64::MAX - 1,
+            Self::Threshold => u64::MAX,
+        }
+    }
+}
+
 impl Random {
+    /// The stream for a purpose.
+    pub fn of(seed: u64, stream: Stream) -> Self {
+        Self::new(seed, stream.number())
+    }
+
     /// The stream number `stream` of the generator with this seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         let mut generator = ChaCha8Rng::seed_from_u64(seed);
@@ -64,6 +126,28 @@ mod tests {
         // Values of this implementation: a change would silently change every seeded result.
         assert_eq!(Random::new(0, 0).permutation(8), [7, 2, 1, 6, 0, 4, 3, 5]);
         assert_eq!(Random::new(42, 3).permutation(8), [1, 3, 5, 0, 7, 6, 4, 2]);
+    }
+
+    #[test]
+    fn no_two_streams_have_one_number() {
+        use Stream::*;
+        let single = [
+            Folds, Subset, Pairs, ItmlBounds, ItmlFolds, Threshold, Principal, Landmarks, Clusters, Reservoir,
+        ];
+        // The first and the last numbers of each: with gaps between their ends they nowhere overlap.
+        let ends = |of: fn(u32) -> Stream| [of(0), of(1), of(u32::MAX - 1), of(u32::MAX)];
+        let numbered = [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs].map(ends).concat();
+        let mut numbers: Vec<u64> = single.into_iter().chain(numbered).map(Stream::number).collect();
+        numbers.sort_unstable();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        let blocks: Vec<(u64, u64)> = [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs]
+            .map(|of: fn(u32) -> Stream| (of(0).number(), of(u32::MAX).number()))
+            .to_vec();
+        for (i, &(first, last)) in blocks.iter().enumerate() {
+            assert!(last - first == u64::from(u32::MAX));
+            assert!(blocks[i + 1..].iter().all(|other| last < other.0 || other.1 < first), "{blocks:?}");
+            assert!(single.iter().all(|one| !(first..=last).contains(&one.number())), "{blocks:?}");
+        }
     }
 
     #[test]

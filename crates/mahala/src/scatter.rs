@@ -77,7 +77,7 @@ impl Scatter {
         let [Side { sum: s, count: similar }, Side { sum: d, count: dissimilar }] = sides;
         let samples = (similar.pairs as f64).min((first.len() + second.len()) as f64);
         let units = units.exponents().to_vec();
-        Ok(Self::assemble(s, d, units, similar, dissimilar)?.with_samples(samples))
+        Self::assemble(s, d, units, [similar, dissimilar], samples)
     }
 
     /// Differences `x_i − x_j` given as rows, each with its kind and, if given, its weight.
@@ -131,34 +131,6 @@ impl Scatter {
         self.samples
     }
 
-    pub(crate) fn with_samples(self, samples: f64) -> Self {
-        Self { samples, ..self }
-    }
-
-    /// The sums without pairs within a family: the similar ones of `within` are all of those, the similar ones of
-    /// `alike` those of one class. None if no similar or no dissimilar pair is left, or if columns are of such
-    /// extreme scale that the sums differ in units.
-    pub(crate) fn across(mut self, within: &Self, alike: Option<&Self>) -> Option<Self> {
-        let none = PairCount { pairs: 0, weight: 0.0 };
-        let less = |all: PairCount, some: PairCount| PairCount {
-            pairs: all.pairs.saturating_sub(some.pairs),
-            weight: all.weight - some.weight,
-        };
-        let same = alike.map_or(none, |alike| alike.similar);
-        self.similar = less(self.similar, same);
-        self.dissimilar = less(self.dissimilar, less(within.similar, same));
-        let units = self.units == within.units && alike.is_none_or(|alike| alike.units == self.units);
-        if !units || self.similar.pairs == 0 || self.dissimilar.pairs == 0 {
-            return None;
-        }
-        self.d -= &within.s;
-        if let Some(alike) = alike {
-            self.s -= &alike.s;
-            self.d += &alike.s;
-        }
-        Some(self)
-    }
-
     /// Both sums times a factor.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
@@ -187,12 +159,13 @@ impl Scatter {
         self
     }
 
+    /// From lower triangles; `samples` as in [`Scatter::samples`], which is never the number of pairs.
     pub(crate) fn assemble(
         mut s: Mat<f64>,
         mut d: Mat<f64>,
         units: Vec<i32>,
-        similar: PairCount,
-        dissimilar: PairCount,
+        [similar, dissimilar]: [PairCount; 2],
+        samples: f64,
     ) -> Result<Self> {
         if similar.weight <= 0.0 {
             let reason = format!("{} pairs are marked similar, with weight 0 together", similar.pairs);
@@ -204,7 +177,6 @@ impl Scatter {
         }
         mirror_lower(&mut s);
         mirror_lower(&mut d);
-        let samples = similar.pairs as f64;
         Ok(Self { s, d, units, similar, dissimilar, samples })
     }
 }

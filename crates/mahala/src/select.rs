@@ -5,14 +5,14 @@
 
 use crate::all_pairs::check_labels;
 use crate::centred::Cells;
-use crate::dataset::{Dataset, Rows};
+use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::folds::Folds;
 use crate::gmml::{Gmml, PairRule};
 use crate::knn::Knn;
 use crate::moments::Moments;
 use crate::pairs::Pairs;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{area_under_curve, squared_pair_distances};
@@ -145,17 +145,34 @@ impl CrossValidation {
     /// # Errors
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
-        Self::weighted(gmml, data, None)
+        Self::with(gmml, data, None, None)
     }
 
-    /// As [`CrossValidation::new`], with weights of rows: in the sums, and in the error.
-    pub(crate) fn weighted(gmml: &Gmml, data: &Dataset, weights: Option<&[f64]>) -> Result<Self> {
+    /// As [`CrossValidation::new`], on folds that keep groups of rows whole.
+    ///
+    /// # Errors
+    /// As [`CrossValidation::new`]; another number of groups than of rows, or fewer than two groups.
+    pub fn grouped(gmml: &Gmml, data: &Dataset, groups: &Labels) -> Result<Self> {
+        Self::with(gmml, data, None, Some(groups))
+    }
+
+    /// With weights of rows, in the sums and in the error; and with groups.
+    pub(crate) fn with(
+        gmml: &Gmml,
+        data: &Dataset,
+        weights: Option<&[f64]>,
+        groups: Option<&Labels>,
+    ) -> Result<Self> {
+        gmml.check_parameters(data.columns())?;
         check_labels(data.labels())?;
         if let Some(reduced) = Reduced::of(gmml, Cells::Dense(data.rows()), data.labels())? {
-            return Self::weighted(&reduced.gmml, &reduced.data, weights);
+            return Self::with(&reduced.gmml, &reduced.data, weights, groups);
+        }
+        if let Some(groups) = groups {
+            groups.check_length("groups", data.len())?;
         }
         let some = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
-        let folds = gmml.divide(data.len(), some.as_deref())?;
+        let folds = gmml.divide(data.len(), some.as_deref(), groups)?;
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let folds = solve_folds(gmml, &data, weights.as_deref(), &folds)?;
@@ -230,7 +247,7 @@ pub(crate) fn t_for_pairs(
 ) -> Result<Selection> {
     let units = pairs.units();
     let chosen = choose_rows(units.len(), gmml.selection_rows, gmml.seed);
-    let folds = gmml.divide(units.len(), chosen.as_deref())?;
+    let folds = gmml.divide(units.len(), chosen.as_deref(), None)?;
     let pairs = &chosen.map_or_else(|| pairs.clone(), |chosen| pairs.of_units(&units, &chosen));
     let units = pairs.units();
     let mut solved = Vec::new();
@@ -293,7 +310,7 @@ fn solve_folds(
             None if weights.is_some() => {
                 (gmml.solve_moments(&of(&train)?, None)?, ColumnStatistics::of(part.rows()).mean)
             }
-            None => gmml.solve_labelled(&part, 1 + fold as u64)?,
+            None => gmml.solve_labelled(&part, Stream::PairsOfFold(fold as u32))?,
         };
         Ok(SolvedFold { train, test, solution, mean })
     };
@@ -368,7 +385,7 @@ pub(crate) fn choose_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>
     if n <= most {
         return None;
     }
-    let mut rows = Random::new(seed, 1).permutation(n);
+    let mut rows = Random::of(seed, Stream::Subset).permutation(n);
     rows.truncate(most);
     rows.sort_unstable();
     Some(rows)

@@ -16,7 +16,7 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::linalg::{Eigen, eigen, product, times_power_of_two};
 use crate::memory::Spare;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use faer::{Mat, MatRef};
 
 /// The basis, by the rows it is made of.
@@ -43,8 +43,6 @@ const RANK: f64 = 1e-12;
 const EXTRA: usize = 10;
 /// Steps of its power iteration.
 const STEPS: usize = 4;
-/// Its random numbers are apart from those of folds and pairs.
-const STREAM: u64 = u64::MAX - 1;
 
 impl Span {
     /// From the products of centred rows.
@@ -96,7 +94,7 @@ impl Leading {
             return Err(Error::AllConstant { columns: rows.columns() });
         }
         let width = rank.saturating_add(EXTRA).min(rows.len()).min(rows.columns());
-        let mut random = Random::new(seed, STREAM);
+        let mut random = Random::of(seed, Stream::Principal);
         let start = Mat::from_fn(width, rows.columns(), |_, _| random.uniform() - 0.5);
         let mut y = rows.times_rows(start.as_ref());
         let mut w = start;

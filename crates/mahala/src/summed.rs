@@ -6,7 +6,7 @@
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::gmml::{Fit, Gmml, TChoice, on_paper_scale};
+use crate::gmml::{Fit, Gmml, PairRule, TChoice, on_paper_scale};
 use crate::linalg::times_power_of_two;
 use crate::moments::{ClassMoments, Moments};
 use crate::scatter::Scatter;
@@ -104,6 +104,11 @@ impl Gmml {
     pub fn fit_summed(&self, summed: Summed, sample: Option<&Dataset>, watch: &mut Watch<'_>) -> Result<Fit> {
         let Summed { scatter, classes, weight, statistics } = summed;
         self.check(scatter.columns(), 0)?;
+        if self.pairs != PairRule::All {
+            let (value, allowed) =
+                ("sampled".to_owned(), "all when only sums are given: a sample needs the rows");
+            return Err(Error::Parameter { name: "pairs", value, allowed });
+        }
         if self.principal.is_some() {
             let (value, allowed) = ("given".to_owned(), "left out when only sums are given");
             return Err(Error::Parameter { name: "principal", value, allowed });

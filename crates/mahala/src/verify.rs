@@ -4,7 +4,7 @@ use crate::dataset::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
-use crate::random::Random;
+use crate::random::{Random, Stream};
 
 /// The squared distances of the pairs, the first ends in one table and the second in another.
 ///
@@ -95,7 +95,7 @@ pub fn best_threshold(distances: &[f64], pairs: &Pairs) -> f64 {
 /// # Errors
 /// Columns that do not fit the metric, or no similar or no dissimilar pair among those drawn.
 pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Result<f64> {
-    let pairs = random_pairs(data.labels(), 20_000, &mut Random::new(seed, u64::MAX))?;
+    let pairs = random_pairs(data.labels(), 20_000, &mut Random::of(seed, Stream::Threshold))?;
     let squared = squared_pair_distances(metric, data.rows(), data.rows(), &pairs)?;
     Ok(best_threshold(&squared.into_iter().map(f64::sqrt).collect::<Vec<_>>(), &pairs))
 }
@@ -105,7 +105,7 @@ pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Resul
 /// # Errors
 /// As [`threshold_for_labels`].
 pub fn threshold_in_coordinates(z: &Rows, labels: &Labels, seed: u64) -> Result<f64> {
-    let pairs = random_pairs(labels, 20_000, &mut Random::new(seed, u64::MAX))?;
+    let pairs = random_pairs(labels, 20_000, &mut Random::of(seed, Stream::Threshold))?;
     pairs.check(z.len(), z.len())?;
     let distance = |pair: &Pair| {
         let ends = z.row(pair.first).iter().zip(z.row(pair.second));

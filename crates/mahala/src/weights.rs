@@ -11,7 +11,7 @@
 //! [`Balance::ClassPairs`] takes `v_ab ∝ 1/Σ_j (E_ab)_jj/S_jj`, of mean 1: two classes far apart differ
 //! much, and would make up most of `D`, although nobody confuses them.
 
-use crate::all_pairs::{check, count_pairs};
+use crate::all_pairs::{check, count_pairs, degrees_of_freedom};
 use crate::centred::Cells;
 use crate::dataset::{Dataset, Labels};
 use crate::error::{Error, Result};
@@ -79,7 +79,8 @@ impl Scatter {
         let weighing = |pairs: PairCount, weight: f64| PairCount { weight, ..pairs };
         let (within, across) = (0.5 * each * count, 0.5 * each * count * (count - 1.0));
         let units = moments.units().to_vec();
-        Self::assemble(s, between, units, weighing(similar, within), weighing(dissimilar, across))
+        let pairs = [weighing(similar, within), weighing(dissimilar, across)];
+        Self::assemble(s, between, units, pairs, degrees_of_freedom(classes.iter().map(|class| class.rows())))
     }
 }
 
@@ -96,6 +97,7 @@ impl Gmml {
             let allowed = "all pairs and no standardisation when rows have weights";
             return Err(Error::Parameter { name: "pairs", value, allowed });
         }
+        self.check_parameters(data.columns())?;
         if weights.len() != data.len() {
             return Err(Error::Length { what: "weights", seen: weights.len(), expected: data.len() });
         }
@@ -108,13 +110,13 @@ impl Gmml {
         let gmml = Self { splits, ..self.clone() };
         let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
         if let Some(reduced) = Reduced::of(&gmml, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(&gmml, Some(&weights), watch);
+            return reduced.fit(&gmml, Some(&weights), None, watch);
         }
         let moments = Moments::weighted(&data, Some(&weights))?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
             TChoice::CrossValidated => {
-                Some(CrossValidation::weighted(&gmml, &data, Some(&weights))?.select(watch)?)
+                Some(CrossValidation::with(&gmml, &data, Some(&weights), None)?.select(watch)?)
             }
         };
         let t = selection.as_ref().map_or(self.t, |selection| TChoice::Fixed(selection.t));

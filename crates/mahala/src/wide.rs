@@ -100,7 +100,7 @@ impl Gmml {
         watch: &mut Watch<'_>,
     ) -> Result<Fit> {
         match Reduced::of(self, Cells::Sparse(rows), labels)? {
-            Some(reduced) => reduced.fit(self, None, watch),
+            Some(reduced) => reduced.fit(self, None, None, watch),
             None => self.fit_watched(&Dataset::new(self.densified(rows)?, labels.clone())?, watch),
         }
     }
@@ -167,10 +167,16 @@ impl<'a> Reduced<'a> {
     }
 
     /// Learns on the coordinates and composes the metric with the basis; `asked` are the parameters as given.
-    pub(crate) fn fit(self, asked: &Gmml, weights: Option<&[f64]>, watch: &mut Watch<'_>) -> Result<Fit> {
+    pub(crate) fn fit(
+        self,
+        asked: &Gmml,
+        weights: Option<&[f64]>,
+        groups: Option<&Labels>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Fit> {
         let fit = match weights {
             Some(weights) => self.gmml.fit_weighted(&self.data, weights, watch)?,
-            None => self.gmml.fit_watched(&self.data, watch)?,
+            None => self.gmml.fit_choosing(&self.data, groups, watch)?,
         };
         let (m, weight) = match (asked.regularization, &self.basis) {
             (Regularization::Lambda(lambda), Basis::Rows(_)) if lambda > 0.0 && asked.rank.is_none() => {
@@ -218,6 +224,7 @@ pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
 
 fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()> {
     let (n, d) = (cells.len(), cells.columns());
+    gmml.check_parameters(d)?;
     if n == 0 {
         return Err(Error::Empty { what: "the table of rows" });
     }

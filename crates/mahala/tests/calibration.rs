@@ -164,6 +164,16 @@ fn probabilities_of_held_out_rows_are_honest() {
 }
 
 #[test]
+fn sampled_pairs_are_calibrated_too() {
+    let data = bundled("wine.csv");
+    let gmml = Gmml { standardize: true, ..Gmml::paper() };
+    let held = gmml.held_out_rows(&data, 0.1).unwrap();
+    let near = Calibration::platt(&held.distances, &held.pairs).unwrap();
+    assert!(near.probability(0.0) > 0.5, "{near:?}");
+    assert_eq!(held, gmml.held_out_rows(&data, 0.1).unwrap());
+}
+
+#[test]
 fn the_model_file_keeps_a_calibration() {
     let knots = (vec![0.1, 0.1 + 0.2, 2.0], vec![1.0, 2.0 / 3.0, 0.1]);
     for calibration in [

@@ -6,7 +6,7 @@ mod common;
 use common::{bundled, gaussian, halves, relative_difference};
 use mahala::{
     Components, Dataset, Error, Gmml, Knn, Labels, LocalGmml, LocalMaps, Locality, Mat, Model, Pairs, Random,
-    Rows, SHARES, Scatter, Share, Spd, TChoice, geometric_mean,
+    Regularization, Rows, SHARES, Scatter, Share, Spd, TChoice, analytic_shrinkage, geometric_mean,
 };
 
 /// Inverses and products of matrices of condition up to 1e7.
@@ -59,6 +59,24 @@ fn each_class_has_the_point_on_the_geodesic_to_its_own_metric() {
             assert!(relative_difference(seen.as_mat(), wanted.as_mat()) < ROUNDING);
             assert!((seen.log_det() - global.log_det()).abs() < ROUNDING);
         }
+    }
+}
+
+#[test]
+fn the_analytic_shrinkage_of_a_class_knows_its_number_of_rows() {
+    let data = bundled("iris.csv");
+    let (t, analytic) = (TChoice::Fixed(0.4), Regularization::Analytic);
+    let gmml = Gmml { t, regularization: analytic, ..Gmml::default() };
+    let local = LocalGmml { gmml, by: Locality::Class, share: Share::Fixed(1.0) }.fit(&data).unwrap();
+    for class in 0..3u32 {
+        let scatter = one_against_rest(&data, class);
+        // Fifty rows and their mean.
+        let regularization = Regularization::ShrinkSimilar(analytic_shrinkage(scatter.s(), 49.0));
+        let own = Gmml { t, regularization, ..Gmml::default() }.solve(&scatter).unwrap();
+        let (own, seen) = (spd(&own.metric(0.4).unwrap()), spd(&local.metric(class as usize).unwrap()));
+        let factor = ((seen.log_det() - own.log_det()) / 4.0).exp();
+        let wanted = Mat::from_fn(4, 4, |i, j| factor * own.as_mat()[(i, j)]);
+        assert!(relative_difference(seen.as_mat(), wanted.as_ref()) < ROUNDING);
     }
 }
 

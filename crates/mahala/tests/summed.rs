@@ -1,7 +1,8 @@
 //! Sums in place of rows: streams, windows, forgetting, two passes.
 
 use mahala::{
-    Balance, ClassMeans, Dataset, Gmml, Labels, Mat, Moments, Random, Rows, Scatter, Summed, TChoice, Window,
+    Balance, ClassMeans, Dataset, Error, Gmml, Labels, Mat, Moments, Random, Rows, Scatter, Summed, TChoice,
+    Window,
 };
 
 /// Rows of classes that differ in place and in shape; the last column is constant.
@@ -51,6 +52,17 @@ fn a_streamed_fit_is_the_fit_in_memory() {
         for (x, y) in scale(&streamed).into_iter().flatten().zip(scale(&whole).into_iter().flatten()) {
             assert!((x / y - 1.0).abs() < 1e-12);
         }
+    }
+}
+
+#[test]
+fn sampled_pairs_are_refused_where_there_are_only_sums() {
+    let all = data(50, 3, 2, 2);
+    let moments = Moments::of(&all).unwrap();
+    let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::paper() };
+    let summed = || Summed::of(&moments, Balance::None).unwrap();
+    for refused in [gmml.fit_moments(&moments), gmml.fit_summed(summed(), Some(&all), &mut |_, _| true)] {
+        assert!(matches!(refused, Err(Error::Parameter { name: "pairs", .. })), "{refused:?}");
     }
 }
 

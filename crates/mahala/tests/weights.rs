@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{gaussian, relative_difference};
+use common::{bundled, gaussian, relative_difference};
 use mahala::{
     Balance, Criterion, CrossValidation, Dataset, Error, Gmml, Labels, Mat, Moments, PairRule, Pairs, Random,
-    Rows, Scatter, TChoice,
+    Regularization, Rows, Scatter, TChoice,
 };
 
 /// Rounding of sums of some thousand terms.
@@ -51,6 +51,21 @@ fn balanced_classes_are_row_weights() {
     assert_same(&balanced, &listed(&data, |a, b| (56f64 / 3.0).powi(2) / (sizes[a] * sizes[b])));
     assert_eq!(balanced.similar().pairs, 40 * 39 / 2 + 12 * 11 / 2 + 6);
     assert!((balanced.dissimilar().weight - 3.0 * (56f64 / 3.0).powi(2)).abs() < 1e-9);
+}
+
+#[test]
+fn classes_of_one_size_are_shrunk_analytically_as_without_balance() {
+    let iris = bundled("iris.csv");
+    let fit = |balance: Balance| {
+        let (regularization, t) = (Regularization::Analytic, TChoice::Fixed(0.5));
+        Gmml { regularization, t, balance, ..Gmml::default() }.fit(&iris).unwrap().metric.matrix().unwrap()
+    };
+    assert!(relative_difference(fit(Balance::Classes).as_ref(), fit(Balance::None).as_ref()) < ROUNDING);
+    // Rows less classes, whatever counts the same.
+    let moments = Moments::of(&iris).unwrap();
+    for balance in [Balance::None, Balance::Classes, Balance::ClassPairs] {
+        assert_eq!(Scatter::balanced(&moments, balance).unwrap().samples(), 147.0);
+    }
 }
 
 #[test]

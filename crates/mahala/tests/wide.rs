@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::{
-    Components, Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Prior, Random, Regularization, Rows,
-    SparseRows, TChoice,
+    Components, CrossValidation, Dataset, Error, Gmml, Kernel, KernelGmml, Labels, Mat, MatRef, Metric,
+    Prior, Random, Regularization, Rows, SparseRows, TChoice,
 };
 
 fn wide(n: usize, d: usize, seed: u64) -> Dataset {
@@ -253,6 +253,38 @@ fn what_needs_all_columns_by_all_columns_is_refused_with_the_memory() {
     // Inside principal directions everything is allowed.
     let gmml = Gmml { principal: Some(2), ..at(0.5, Regularization::Shrinkage(0.1)) };
     assert_eq!(gmml.fit_sparse(&rows, &labels).unwrap().metric.rank(), 2);
+}
+
+#[test]
+fn parameters_are_checked_before_the_rows_are_looked_at() {
+    // All rows are alike: whoever looks at them finds nothing to learn.
+    let n = 4;
+    let alike = Rows::new(vec![3.0; n * 9], 9).unwrap();
+    let labels = Labels::new((0..n).map(|i| ["a", "b"][i % 2]));
+    let data = Dataset::new(alike, labels.clone()).unwrap();
+    for (name, gmml) in [
+        ("t", at(7.0, Regularization::None)),
+        ("k", Gmml { k: 0, ..Gmml::default() }),
+        ("folds", Gmml { folds: 1, ..Gmml::default() }),
+        ("lambda", at(0.5, Regularization::Lambda(-1.0))),
+        ("t", Gmml { principal: Some(2), ..at(7.0, Regularization::None) }),
+    ] {
+        let kernel = KernelGmml { gmml: gmml.clone(), kernel: Kernel::Linear, landmarks: None };
+        let kernel = if gmml.principal.is_some() { None } else { Some(kernel.fit(&data).map(|_| ())) };
+        let seen = [
+            Some(gmml.fit(&data).map(|_| ())),
+            Some(gmml.fit_sparse(&sparse(data.rows()), &labels).map(|_| ())),
+            Some(gmml.fit_weighted(&data, &[1.0; 4], &mut |_, _| true).map(|_| ())),
+            Some(CrossValidation::new(&gmml, &data).map(|_| ())),
+            kernel,
+        ];
+        for refused in seen.into_iter().flatten() {
+            assert!(
+                matches!(&refused, Err(Error::Parameter { name: seen, .. }) if *seen == name),
+                "{refused:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::linalg::{eigen, exponent_of, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::standardize::ColumnStatistics;
 use crate::units::column_peaks;
 use faer::{Mat, MatRef};
@@ -104,7 +104,7 @@ impl Bounds {
     pub(crate) fn of(rows: &Rows, exponent: i32, seed: u64) -> Result<Self> {
         let n = rows.len();
         let draws = 100.min(n * n.saturating_sub(1) / 2);
-        let mut random = Random::new(seed, 3);
+        let mut random = Random::of(seed, Stream::ItmlBounds);
         let squared: Vec<f64> = (0..draws)
             .map(|_| squared_norm(&difference(rows, random.below(n), random.below(n), exponent)))
             .collect();
