@@ -61,6 +61,11 @@ impl MethodArgs {
         steering
     }
 
+    /// Whether a parameter is set to this.
+    pub(crate) fn sets(&self, key: &str, value: &Value) -> bool {
+        self.set.iter().any(|setting| setting.key == key && setting.value == *value)
+    }
+
     /// Whether nothing is set that only methods with parameters have.
     pub(crate) fn is_idle(&self) -> bool {
         self.set.is_empty() && self.max_iterations.is_none() && self.time_limit.is_none()
@@ -199,7 +204,8 @@ impl Configured {
     ) -> mahala::Result<(Learned, Option<f64>)> {
         let Some(learner) = &self.learner else {
             let Fit { metric, t, .. } = match training {
-                Training::Labelled(data) | Training::Grouped(data, _) => self.gmml.fit(data)?,
+                Training::Labelled(data) => self.gmml.fit(data)?,
+                Training::Grouped(data, groups) => self.gmml.fit_grouped(data, groups, &mut |_, _| true)?,
                 Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
             };
             return Ok((Learned::new(metric, Report::closed_form()), Some(t)));

@@ -206,3 +206,70 @@ fn tune_needs_labels() {
     );
     place.misuse("tune iris.csv --label label --steps 0", "0 is not in 1..=1000");
 }
+
+/// Thirty groups of six rows that are nearly alike; the class of a group is as good as chance.
+fn groups_of_rows() -> String {
+    let mut text = String::from("a,b,y,who\n");
+    for group in 0..30u32 {
+        let (a, b) = ((group * 37) % 101, (group * 53) % 97);
+        for row in 0..6 {
+            text += &format!("{a}.{row},{b}.{row},{},g{group}\n", (group * group + group / 3) % 2);
+        }
+    }
+    text
+}
+
+#[test]
+fn no_group_is_both_learned_on_and_tested() {
+    let place = Place::new();
+    place.write("g.csv", groups_of_rows());
+    // Of those that choose something and of those that do not.
+    let methods = "euclidean,gmml,itml,auto,lmnn";
+    for protocol in ["--runs 2", "--folds 3"] {
+        let line = format!("evaluate g.csv --label y -k 1 {protocol} --methods {methods} --json");
+        let alone = place.json(&format!("{line} --ignore who"));
+        let grouped = place.json(&format!("{line} --groups who"));
+        let of = |json: &Value| json["results"].as_array().expect("results").clone();
+        for (alone, grouped) in of(&alone).into_iter().zip(of(&grouped)) {
+            let error = |result: &Value| result["error_mean"].as_f64().expect("a number");
+            assert!(error(&alone) < 15.0, "{alone}");
+            assert!(error(&grouped) > 30.0, "{grouped}");
+        }
+        let said = grouped["protocol"].as_str().expect("text");
+        assert!(said.ends_with("; groups are kept whole"), "{said}");
+    }
+}
+
+#[test]
+fn a_split_of_ones_own_must_keep_groups_whole_too() {
+    let place = Place::new();
+    place.write("g.csv", groups_of_rows());
+    let split = "evaluate g.csv --label y --groups who --methods euclidean";
+    place.ok(&format!("{split} --train-rows 1-60 --test-rows 61-180"));
+    let torn = place.run(&format!("{split} --train-rows 1-63 --test-rows 64-180"));
+    assert!(torn.stderr.contains("group 'g10' is in --train-rows and in --test-rows"), "{}", torn.stderr);
+    let few = place.run(&format!("{split} --folds 31"));
+    assert!(few.stderr.contains("--groups names 30 groups, too few for 31 folds"), "{}", few.stderr);
+}
+
+#[test]
+fn groups_are_used_by_fit_or_refused() {
+    let place = Place::new();
+    place.write("g.csv", groups_of_rows());
+    let least = |options: &str| {
+        let fit = place.json(&format!("fit g.csv --label y -k 1 --method gmml {options} -o m.st --json"));
+        let curve = fit["diagnostics"]["cv_curve"].as_array().cloned().unwrap_or_default();
+        curve.iter().filter_map(|point| point[1].as_f64()).fold(f64::INFINITY, f64::min)
+    };
+    assert!(least("--ignore who") < 0.15 && least("--groups who").clamp(0.3, 1.0) == least("--groups who"));
+    place.ok("fit g.csv --label y --groups who --method itml --set gamma=auto -o m.st");
+    place.ok("fit g.csv --label y --groups who --method recipe -o m.st");
+    for refused in ["--method gmml --t 0.5", "--method itml", "--method nca", "--method euclidean"] {
+        let run = place.run(&format!("fit g.csv --label y --groups who {refused} -o m.st"));
+        assert!(run.stderr.starts_with("error: --groups has no effect "), "{refused}: {}", run.stderr);
+    }
+    for refused in ["--local class", "--kernel rbf", "--calibrate platt", "--weights a", "--stream"] {
+        let run = place.run(&format!("fit g.csv --label y --groups who {refused} -o m.st"));
+        assert!(run.stderr.contains("cannot be combined"), "{refused}: {}", run.stderr);
+    }
+}

@@ -85,8 +85,8 @@ fn a_kernel_is_chosen_where_it_helps_and_its_model_is_like_any_other() {
     place.ok("neighbors m.st new.csv --ignore y");
     assert!(place.run("export m.st -o m.onnx").stderr.starts_with("error: "));
     place.ok("evaluate train.csv --label y --runs 1 --methods auto,auto-kernel --set budget=2");
-    let groups = "fit train.csv --label y --method gmml --groups a -o g.st";
-    assert!(place.run(groups).stderr.contains("--groups has no effect on gmml"));
+    let groups = "fit train.csv --label y --method lmnn --groups a -o g.st";
+    assert!(place.run(groups).stderr.contains("--groups has no effect on lmnn"));
 }
 
 #[test]

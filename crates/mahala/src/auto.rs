@@ -100,8 +100,8 @@ impl Default for Auto {
 }
 
 impl Auto {
-    /// Chooses and fits. `groups` names the family of each row: families are never torn between folds. `watch` is
-    /// told (done, total).
+    /// Chooses and fits. `groups` names the group of each row: folds keep groups whole, and no pair within a group is
+    /// learned from. `watch` is told (done, total).
     ///
     /// # Errors
     /// As [`Gmml::fit`]; fewer than two groups; [`Error::Cancelled`] if `watch` says so.
@@ -109,11 +109,11 @@ impl Auto {
         self.check(data, groups)?;
         let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
-        let families = groups;
+        let all_groups = groups;
         let groups =
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
         // What no fold could learn from is told of all rows.
-        let ground = Ground::of(data, families)?;
+        let ground = Ground::of(data, all_groups)?;
         let (folds, repeats) = divide(&part, groups.as_ref(), self.seed)?;
         let mut budget = Budget::of(self, &part);
         if self.kernels {
@@ -149,10 +149,8 @@ impl Auto {
 
     fn check(&self, data: &Dataset, groups: Option<&Labels>) -> Result<()> {
         check_labels(data.labels())?;
-        if let Some(groups) = groups
-            && groups.len() != data.len()
-        {
-            return Err(Error::Length { what: "groups", seen: groups.len(), expected: data.len() });
+        if let Some(groups) = groups {
+            groups.check_length("groups", data.len())?;
         }
         for (name, value, least, allowed) in
             [("k", self.k, 1, "at least 1"), ("selection_rows", self.selection_rows, 4, "at least 4")]

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::folds::Folds;
 use crate::knn::Knn;
 use crate::neighbors::Neighbors;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::select::choose_rows;
 
 /// Small data are partitioned again until this many rows were tested.
@@ -16,10 +16,10 @@ const QUERIES: usize = 3000;
 /// One division of the rows: what is learned on, what is tested, and what votes on it.
 pub(crate) struct Fold {
     pub(crate) train: Dataset,
-    /// The families of those, if there are some.
-    pub(crate) families: Option<Labels>,
+    /// The groups of those, if there are some.
+    pub(crate) groups: Option<Labels>,
     pub(crate) test: Dataset,
-    /// The voters: all rows, each test row but itself; or the rows learned on, where families must not meet.
+    /// The voters: all rows, each test row but itself; or the rows learned on, where groups must not meet.
     pub(crate) voters: Dataset,
     /// The place of each test row among the voters, if it is there.
     pub(crate) own: Option<Vec<usize>>,
@@ -41,26 +41,27 @@ pub(crate) const WRONG_AT_K: u8 = 8;
 /// With the number of times each row is tested.
 pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<(Vec<Fold>, usize)> {
     let n = data.len();
-    let partitions = if let Some(groups) = groups {
-        vec![Folds::by_group(groups, 8)?]
-    } else {
-        let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
-        let repeats = (REPEATED_ROWS / n.max(1)).clamp(1, 5);
-        (0..repeats as u64)
-            .map(|r| Folds::stratified(data.labels(), k, &mut Random::new(seed, 100 + r)))
-            .collect::<Result<_>>()?
-    };
+    let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
+    // Groups are dealt out without chance: there is nothing to repeat.
+    let repeats = if groups.is_some() { 1 } else { (REPEATED_ROWS / n.max(1)).clamp(1, 5) };
+    let partitions = (0..repeats as u32)
+        .map(|r| {
+            let stratified =
+                || Folds::stratified(data.labels(), k, &mut Random::of(seed, Stream::AutoFolds(r)));
+            Folds::choosing(groups, 8, stratified)
+        })
+        .collect::<Result<Vec<_>>>()?;
     let mut folds = Vec::new();
     for partition in &partitions {
         for fold in 0..partition.len() {
             let (train, test) = partition.split(fold);
             let kept = choose_rows(test.len(), QUERIES, seed);
             let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
-            let families = groups.map(|groups| groups.subset(&train));
+            let own_groups = groups.map(|groups| groups.subset(&train));
             let train = data.subset(&train);
             let voters = if groups.is_some() { train.clone() } else { data.clone() };
             let own = groups.is_none().then(|| test.clone());
-            folds.push(Fold { train, families, test: data.subset(&test), voters, own });
+            folds.push(Fold { train, groups: own_groups, test: data.subset(&test), voters, own });
         }
     }
     Ok((folds, partitions.len()))

@@ -81,7 +81,7 @@ impl KernelChoice {
             }
             None => (train.clone(), seen(&fold.test)?),
         };
-        Ok(Fold { train, families: fold.families.clone(), test, voters, own: fold.own.clone() })
+        Ok(Fold { train, groups: fold.groups.clone(), test, voters, own: fold.own.clone() })
     }
 
     /// Follows recipes in these features and adds the metrics up.
@@ -89,12 +89,12 @@ impl KernelChoice {
         &self,
         members: &[(Recipe, f64)],
         data: &Dataset,
-        families: Option<&Labels>,
+        groups: Option<&Labels>,
         auto: &Auto,
     ) -> Result<(KernelMap, Metric)> {
         let features = self.features(data.rows(), auto.seed)?;
         let seen = Dataset::new(features.rows(data.rows())?, data.labels().clone())?;
-        let metric = blend(members, &Ground::of(&seen, families)?, auto.k)?;
+        let metric = blend(members, &Ground::of(&seen, groups)?, auto.k)?;
         let l = metric.components();
         let unit = |j: usize| metric.scale().map_or(1.0, |scale| 1.0 / scale[j]);
         let l = Mat::from_fn(l.nrows(), l.ncols(), |i, j| l[(i, j)] * unit(j));

@@ -88,7 +88,7 @@ impl<'a, 'w> Search<'a, 'w> {
     ) -> Result<Self> {
         let mut grounds = Vec::new();
         for fold in folds {
-            match Ground::of(&fold.train, fold.families.as_ref()) {
+            match Ground::of(&fold.train, fold.groups.as_ref()) {
                 Ok(ground) => grounds.push((ground, fold)),
                 Err(error) if is_lack_of_pairs(&error) => {}
                 Err(error) => return Err(error),

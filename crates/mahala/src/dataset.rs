@@ -321,6 +321,12 @@ impl Labels {
         sizes
     }
 
+    /// Refuses another number of labels than this.
+    pub(crate) fn check_length(&self, what: &'static str, expected: usize) -> Result<()> {
+        let seen = self.len();
+        if seen == expected { Ok(()) } else { Err(Error::Length { what, seen, expected }) }
+    }
+
     /// The labels of the chosen rows; the classes stay the same.
     #[must_use]
     pub fn subset(&self, rows: &[usize]) -> Self {

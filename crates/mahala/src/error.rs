@@ -173,9 +173,9 @@ pub enum Error {
         /// How many there are.
         seen: usize,
     },
-    /// Rows of one family cannot be divided.
+    /// Rows of one group cannot be divided.
     #[error(
-        "{what} needs at least 2 groups and 2 folds; {seen} given (leave the groups out, or name a column that tells families of rows apart)"
+        "{what} needs at least 2 groups and 2 folds; {seen} given (leave the groups out, or name a column that tells groups of rows apart)"
     )]
     TooFewGroups {
         /// What needs them.

@@ -2,6 +2,7 @@
 
 use crate::dataset::Labels;
 use crate::error::{Error, Result};
+use crate::moments::members_by_class;
 use crate::random::Random;
 
 /// Splits of `0..n` into training and held-out rows: the folds of a partition, or splits that were given.
@@ -70,14 +71,27 @@ impl Folds {
     /// # Errors
     /// Fewer than two groups or folds.
     pub fn by_group(groups: &Labels, k: usize) -> Result<Self> {
-        let mut members = vec![Vec::new(); groups.class_count()];
-        groups.codes().iter().enumerate().for_each(|(row, &group)| members[group as usize].push(row));
+        let mut members = members_by_class(groups);
+        members.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
+        Self::of_whole_groups(members, k)
+    }
+
+    /// At most `k` folds that keep every group whole: the groups come at random, each goes where there is most room.
+    ///
+    /// # Errors
+    /// As [`Folds::by_group`].
+    pub fn by_shuffled_group(groups: &Labels, k: usize, random: &mut Random) -> Result<Self> {
+        let members = members_by_class(groups);
+        let order = random.permutation(members.len());
+        Self::of_whole_groups(order.into_iter().map(|group| members[group].clone()).collect(), k)
+    }
+
+    fn of_whole_groups(mut members: Vec<Vec<usize>>, k: usize) -> Result<Self> {
         members.retain(|rows| !rows.is_empty());
         if members.len() < 2 || k < 2 {
-            let (seen, what) = (members.len().min(k), "cross-validation by group");
+            let (seen, what) = (members.len().min(k), "a division that keeps groups whole");
             return Err(Error::TooFewGroups { what, seen });
         }
-        members.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
         let mut folds = vec![Vec::new(); k.min(members.len())];
         for rows in members {
             if let Some(emptiest) = folds.iter_mut().min_by_key(|fold| fold.len()) {
@@ -139,6 +153,16 @@ impl Folds {
     pub(crate) fn rows(&self) -> usize {
         let named = self.held_out.iter().chain(self.train.iter().flatten()).filter_map(|part| part.last());
         named.max().map_or(0, |last| last + 1)
+    }
+
+    /// The folds on which something is chosen: by group where there are groups, so that no row is judged by rows it
+    /// will not meet again; else as `ungrouped` draws them. Every choice goes this way.
+    pub(crate) fn choosing(
+        groups: Option<&Labels>,
+        k: usize,
+        ungrouped: impl FnOnce() -> Result<Self>,
+    ) -> Result<Self> {
+        groups.map_or_else(ungrouped, |groups| Self::by_group(groups, k))
     }
 
     /// The number of folds.
@@ -214,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_never_torn() {
+    fn a_group_is_never_split() {
         let groups = Labels::new((0..40).map(|i| (i / 7).to_string()));
         let folds = Folds::by_group(&groups, 4).unwrap();
         for fold in 0..folds.len() {
@@ -222,6 +246,13 @@ mod tests {
             assert!(test.iter().all(|&t| train.iter().all(|&r| groups.codes()[r] != groups.codes()[t])));
         }
         assert!(Folds::by_group(&Labels::new(["x", "x"]), 5).is_err());
+        let halves = |seed| Folds::by_shuffled_group(&groups, 2, &mut Random::new(seed, 0)).unwrap();
+        for seed in 0..5 {
+            let (train, test) = halves(seed).split(0);
+            assert_eq!(train.len() + test.len(), 40);
+            assert!(test.iter().all(|&t| train.iter().all(|&r| groups.codes()[r] != groups.codes()[t])));
+        }
+        assert_ne!(halves(0), halves(1));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::pairs::Pairs;
 use crate::recipe::{Recipe, Round};
 use crate::regularize::Regularization;
 use crate::scatter::Scatter;
-use crate::select::{is_lack_of_pairs, weighted};
+use crate::select::weighted;
 use crate::solution::{Solution, weights_at};
 use crate::standardize::ColumnStatistics;
 use crate::subspace::Subspace;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// What every recipe needs of the training rows, computed once.
 pub(crate) struct Ground<'a> {
     pub(crate) data: &'a Dataset,
-    families: Option<&'a Labels>,
+    groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
     scatter: Scatter,
     /// Directions in which the rows do not vary.
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     scale: Option<Vec<f64>>,
     rows: Rows,
     labels: Labels,
-    families: Option<Labels>,
+    groups: Option<Labels>,
     null: Option<Rc<NullDirections>>,
     start: Start,
 }
@@ -56,17 +56,17 @@ pub(crate) enum Path {
 }
 
 impl<'a> Ground<'a> {
-    pub(crate) fn of(data: &'a Dataset, families: Option<&'a Labels>) -> Result<Self> {
-        let (mut scatter, _) = Scatter::all_pairs_of(data)?;
-        if let Some(families) = families {
-            scatter = across_families(&scatter, data, families).unwrap_or(scatter);
-        }
+    pub(crate) fn of(data: &'a Dataset, groups: Option<&'a Labels>) -> Result<Self> {
+        let scatter = match groups {
+            Some(groups) => Scatter::across_groups(data, groups)?,
+            None => Scatter::all_pairs_of(data)?.0,
+        };
         if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
             return Err(Error::AllConstant { columns: data.columns() });
         }
         Ok(Self {
             data,
-            families,
+            groups,
             statistics: ColumnStatistics::of(data.rows()),
             null: NullDirections::of(&scatter)?.map(Rc::new),
             scatter,
@@ -115,8 +115,8 @@ impl<'a> Ground<'a> {
         let mean = self.statistics.mean.clone();
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
         let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
-        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
-        Ok(Frame { mean, scale: None, rows, labels, families, null: self.null.clone(), start })
+        let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
+        Ok(Frame { mean, scale: None, rows, labels, groups, null: self.null.clone(), start })
     }
 
     fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
@@ -128,9 +128,9 @@ impl<'a> Ground<'a> {
             Some(scale) => self.scatter.clone().standardized(scale),
             None => self.scatter.clone(),
         };
-        let (labels, families) = (self.data.labels().clone(), self.families.cloned());
+        let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         let (null, start) = (self.null.clone(), Start::Columns(scatter));
-        Ok(Frame { mean, scale, rows, labels, families, null, start })
+        Ok(Frame { mean, scale, rows, labels, groups, null, start })
     }
 }
 
@@ -164,7 +164,7 @@ impl Frame {
         shrinkage: Regularization,
     ) -> Result<Path> {
         let seen = path.rows_at(&path.coordinates(&self.rows), t)?;
-        let pairs = Pairs::nearest_across(&seen, &self.labels, self.families.as_ref(), neighbors)?;
+        let pairs = Pairs::nearest_across(&seen, &self.labels, self.groups.as_ref(), neighbors)?;
         let shrinkage = match (&self.start, shrinkage) {
             // Here the diagonal is all pairs' S.
             (Start::Directions { .. }, Regularization::ShrinkSimilarToIdentity(rho)) => {
@@ -223,20 +223,6 @@ impl Path {
         };
         weighted(coordinates, &weights, Vec::new())
     }
-}
-
-/// All pairs but those within a family: what rows of one family share is not there between strangers. Pairs within
-/// families are the similar ones if families are the classes.
-fn across_families(all: &Scatter, data: &Dataset, families: &Labels) -> Option<Scatter> {
-    let similar = |labels: Labels| match Scatter::all_pairs_of(&Dataset::new(data.rows().clone(), labels)?) {
-        Ok((scatter, _)) => Ok(Some(scatter)),
-        Err(error) if is_lack_of_pairs(&error) => Ok(None),
-        Err(error) => Err(error),
-    };
-    let both = data.labels().codes().iter().zip(families.codes());
-    let both = Labels::new(both.map(|(class, family)| format!("{class} {family}")));
-    let within = similar(families.clone()).ok()??;
-    all.clone().across(&within, similar(both).ok()?.as_ref())
 }
 
 fn solve(scatter: &Scatter, regularization: Regularization) -> Result<Path> {

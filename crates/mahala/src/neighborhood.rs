@@ -36,12 +36,12 @@ impl Pairs {
         Self::nearest_across(rows, labels, None, k)
     }
 
-    /// The same among rows of other families alone: who is near for sharing a speaker will not be there when a
+    /// The same among rows of other groups alone: who is near for sharing a speaker will not be there when a
     /// stranger speaks.
     pub(crate) fn nearest_across(
         rows: &Rows,
         labels: &Labels,
-        families: Option<&Labels>,
+        groups: Option<&Labels>,
         k: usize,
     ) -> Result<Self> {
         if k == 0 {
@@ -50,14 +50,14 @@ impl Pairs {
         if labels.len() != rows.len() {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.len() });
         }
-        let family = |i: usize| families.map(|families| families.codes()[i]);
-        // The rows that ask together: of one class and, if there are families, of one family.
-        let asking: Vec<Vec<usize>> = match families {
+        let group_of = |i: usize| groups.map(|groups| groups.codes()[i]);
+        // The rows that ask together: of one class and, if there are groups, of one group.
+        let asking: Vec<Vec<usize>> = match groups {
             None => members_by_class(labels),
-            Some(families) => {
+            Some(groups) => {
                 let part = |members: &Vec<usize>| -> Vec<Vec<usize>> {
-                    let mut parts = vec![Vec::new(); families.class_count()];
-                    members.iter().for_each(|&i| parts[families.codes()[i] as usize].push(i));
+                    let mut parts = vec![Vec::new(); groups.class_count()];
+                    members.iter().for_each(|&i| parts[groups.codes()[i] as usize].push(i));
                     parts
                 };
                 members_by_class(labels).iter().flat_map(part).collect()
@@ -65,13 +65,13 @@ impl Pairs {
         };
         let pairs_of = |own: &Vec<usize>| -> Result<Vec<Pair>> {
             let Some(&first) = own.first() else { return Ok(Vec::new()) };
-            let stranger = |i: usize| families.is_none() || family(i) != family(first);
+            let stranger = |i: usize| groups.is_none() || group_of(i) != group_of(first);
             let same = |i: usize| labels.codes()[i] == labels.codes()[first];
             let like: Vec<usize> = (0..rows.len()).filter(|&i| same(i) && stranger(i)).collect();
             let others: Vec<usize> = (0..rows.len()).filter(|&i| !same(i) && stranger(i)).collect();
             let queries = rows.subset(own);
             let mut pairs = Vec::with_capacity(2 * k * own.len());
-            // One more than asked for: without families a row finds itself.
+            // One more than asked for: without groups a row finds itself.
             for (query, near) in nearest_of(&queries, rows.subset(&like), k + 1)?.iter().enumerate() {
                 let near = near.iter().filter(|&&i| like[i] != own[query]).take(k);
                 pairs.extend(near.map(|&i| Pair::similar(own[query], like[i])));

@@ -95,11 +95,11 @@ impl Recipe {
         self.fit_across(data, None)
     }
 
-    /// The same without pairs within a family.
-    pub(crate) fn fit_across(&self, data: &Dataset, families: Option<&Labels>) -> Result<Metric> {
+    /// The same without pairs within a group.
+    pub(crate) fn fit_across(&self, data: &Dataset, groups: Option<&Labels>) -> Result<Metric> {
         self.check()?;
         match self.t {
-            Some(_) => self.fit_on(&Ground::of(data, families)?),
+            Some(_) => self.fit_on(&Ground::of(data, groups)?),
             None => self.plain(ColumnStatistics::of(data.rows())),
         }
     }

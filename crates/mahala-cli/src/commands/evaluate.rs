@@ -51,7 +51,7 @@ pub(crate) struct Evaluate {
     /// Pairs to learn from: all, or the paper's random sample
     #[arg(long, default_value = "all", value_name = "all|sampled")]
     pub pairs: PairsArg,
-    /// For the method auto: the column that names each row's family; families are not torn between its folds
+    /// The column that names each row's group: no group is both learned on and tested, nor split where something is chosen
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub groups: Option<ColumnRef>,
     /// Draw the errors into this file
@@ -78,13 +78,13 @@ struct Split {
     test: Vec<usize>,
 }
 
-/// Rows, and the family of each if it is known.
-struct Families {
+/// Rows, and the group of each if it is known.
+struct Grouped {
     rows: Dataset,
     groups: Option<Labels>,
 }
 
-impl Families {
+impl Grouped {
     fn subset(&self, rows: &[usize]) -> Self {
         Self { rows: self.rows.subset(rows), groups: self.groups.as_ref().map(|groups| groups.subset(rows)) }
     }
@@ -127,10 +127,10 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let (mut table, groups) =
         args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
-    let data = Families { rows: dataset(&mut table)?, groups };
+    let data = Grouped { rows: dataset(&mut table)?, groups };
     let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
     let methods = configure(&args.methods, &args.method, &gmml)?;
-    let (runs, protocol) = draw_runs(args, &data.rows, &table.row_numbers)?;
+    let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, args.learn.k)?;
     let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
     let outcomes = methods
@@ -154,30 +154,59 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     }
 }
 
-fn draw_runs(args: &Evaluate, data: &Dataset, row_numbers: &[u64]) -> Result<(Vec<Run>, String)> {
-    let n = data.len();
+fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Vec<Run>, String)> {
+    let n = data.rows.len();
     if let (Some(train), Some(test)) = (&args.train_rows, &args.test_rows) {
         let split = Split { train: train.positions(row_numbers)?, test: test.positions(row_numbers)? };
+        if let Some(groups) = &data.groups {
+            check_apart(&split, groups)?;
+        }
         let protocol = format!("rows {train} against rows {test}");
         return Ok((vec![vec![split]], protocol));
     }
     let folds = args.folds.unwrap_or(2);
     let runs = if args.folds.is_some() { 1 } else { args.runs };
+    if let Some(groups) = &data.groups {
+        let seen = groups.class_sizes().iter().filter(|&&size| size > 0).count();
+        if seen < folds {
+            bail!(
+                "--groups names {}, too few for {folds} folds that keep them whole",
+                table::count(seen as u64, "group")
+            );
+        }
+    }
     let draw = |run: usize| -> Result<Run> {
-        let folds = Folds::new(n, folds, &mut Random::new(args.learn.seed, run as u64))?;
+        let random = &mut Random::new(args.learn.seed, run as u64);
+        let folds = match &data.groups {
+            Some(groups) => Folds::by_shuffled_group(groups, folds, random),
+            None => Folds::new(n, folds, random),
+        }?;
         let split = |fold| {
             let (train, test) = folds.split(fold);
             Split { train, test }
         };
         Ok((0..folds.len()).map(split).collect())
     };
-    let protocol = match args.folds {
+    let mut protocol = match args.folds {
         Some(k) => format!("{k}-fold cross-validation"),
         None => {
             format!("{} of random halves, each tested against the other", table::count(runs as u64, "run"))
         }
     };
+    if data.groups.is_some() {
+        protocol += "; groups are kept whole";
+    }
     Ok(((0..runs).map(draw).collect::<Result<_>>()?, protocol))
+}
+
+/// Refuses a given split that learns on rows of a group and tests others of it.
+fn check_apart(split: &Split, groups: &Labels) -> Result<()> {
+    let learned: HashSet<u32> = split.train.iter().map(|&i| groups.codes()[i]).collect();
+    if let Some(&row) = split.test.iter().find(|&&i| learned.contains(&groups.codes()[i])) {
+        let group = &groups.names()[groups.codes()[row] as usize];
+        bail!("group '{group}' is in --train-rows and in --test-rows\nhint: divide the rows between groups");
+    }
+    Ok(())
 }
 
 /// Refuses more neighbours than rows to learn on; says when rows are both learned on and tested.
@@ -197,7 +226,7 @@ fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     Ok(())
 }
 
-fn evaluate(method: &Configured, data: &Families, runs: &[Run], progress: &Progress) -> Result<Outcome> {
+fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Progress) -> Result<Outcome> {
     let results = runs
         .par_iter()
         .map(|run| {
@@ -223,7 +252,7 @@ fn evaluate(method: &Configured, data: &Families, runs: &[Run], progress: &Progr
     Ok(outcome)
 }
 
-fn evaluate_run(method: &Configured, data: &Families, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
+fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
     let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
     for split in run {
         let (part, test) = (data.subset(&split.train), data.rows.subset(&split.test));
@@ -242,7 +271,7 @@ fn evaluate_run(method: &Configured, data: &Families, run: &Run) -> Result<(Coun
 
 /// The time of one fit with every choice made, and of making the choices: the least of three, or of those
 /// that a second has room for.
-fn measure(method: &Configured, train: &Families) -> Result<(f64, f64)> {
+fn measure(method: &Configured, train: &Grouped) -> Result<(f64, f64)> {
     let training = train.training();
     let start = Instant::now();
     let (_, t) = method.learn(&training, &mut |_| ())?;
@@ -352,7 +381,7 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let progress = Progress::bar("comparing", 2 * runs.len());
     let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
     let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
-    let data = Families { rows: data.clone(), groups: None };
+    let data = Grouped { rows: data.clone(), groups: None };
     let compare = |method: &Configured| evaluate(method, &data, &runs, &progress);
     let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))

@@ -12,6 +12,7 @@ use crate::methods::{Method, MethodArgs};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Model, PairRule, TChoice};
+use serde_json::json;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -48,7 +49,7 @@ pub(crate) struct Fit {
     /// How to learn [default: auto; gmml where an option is given that is of gmml alone, such as --t]
     #[arg(long, value_enum, hide_default_value = true)]
     pub method: Option<Method>,
-    /// For --method auto and auto-kernel: the column that names each row's family; families are not torn between folds
+    /// The column that names each row's group; whatever is chosen is chosen on folds that keep groups whole
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub groups: Option<ColumnRef>,
     /// Pairs to learn from: all, the paper's random sample, or a file that marks pairs of rows
@@ -112,9 +113,7 @@ impl PairsArg {
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
     args.beyond.check(args.has_pairs(), args.keep_rows)?;
-    if args.groups.is_some() && !args.method().chooses() {
-        bail!("--groups has no effect on {}\nhint: it goes with --method auto", args.method().name());
-    }
+    check_groups(args)?;
     let output = create_output(&args.output, &inputs(args))?;
     let data = match (&args.moments, &args.data) {
         (Some(moments), _) => return fit_moments(args, moments, output),
@@ -140,7 +139,7 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
         bail!("--second goes with --pairs FILE");
     }
     if args.method_for(&data) == Method::Gmml && args.steering.is_idle() {
-        return fit_gmml(args, &gmml, &mut data, weights.as_deref(), output);
+        return fit_gmml(args, &gmml, &mut data, groups.as_ref(), weights.as_deref(), output);
     }
     fit_method(args, &gmml, &mut data, groups.as_ref(), output)
 }
@@ -195,6 +194,39 @@ impl Fit {
             && !self.has_pairs()
             && self.groups.is_none()
             && matches!(self.method(), Method::Gmml | Method::Auto)
+    }
+}
+
+/// Groups are of use where something is chosen by held-out rows, or, to the recipe, where pairs are summed.
+fn check_groups(args: &Fit) -> Result<()> {
+    if args.groups.is_none() {
+        return Ok(());
+    }
+    let method = args.method();
+    let beyond = &args.beyond;
+    let other = [
+        ("--pairs FILE", args.has_pairs()),
+        ("--stream", args.stream),
+        ("--moments", args.moments.is_some()),
+        ("--weights", beyond.weights.is_some()),
+        ("--multilabel", beyond.multilabel.is_some()),
+        ("--local", beyond.local.is_some()),
+        ("--calibrate", beyond.calibrate.is_some()),
+        ("--kernel", args.kernel.kernel.is_some()),
+    ];
+    if let Some((option, _)) = other.iter().find(|option| option.1) {
+        bail!("--groups and {option} cannot be combined");
+    }
+    let name = method.name();
+    match method {
+        Method::Auto | Method::AutoKernel | Method::Recipe => Ok(()),
+        Method::Gmml if args.learn.t == TChoice::CrossValidated => Ok(()),
+        Method::Gmml => bail!("--groups has no effect where t is given\nhint: leave out --t, or --groups"),
+        Method::Itml if args.steering.sets("gamma", &json!("auto")) => Ok(()),
+        Method::Itml => bail!("--groups has no effect where gamma is given\nhint: --set gamma=auto"),
+        _ => {
+            bail!("--groups has no effect on {name}\nhint: it goes with --method auto, gmml, itml or recipe")
+        }
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn fit_gmml(
     args: &Fit,
     gmml: &Gmml,
     data: &mut Table,
+    groups: Option<&Labels>,
     weights: Option<&[f64]>,
     output: AtomicFile,
 ) -> Result<()> {
@@ -46,7 +47,7 @@ pub(super) fn fit_gmml(
         (PairsArg::File(path), ..) => fit_pairs(args, gmml, data, path)?,
         (_, Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
         (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
-        (_, None, None) => fit_labels(args, gmml, data, weights)?,
+        (_, None, None) => fit_labels(args, gmml, data, groups, weights)?,
     };
     write_and_report(args, &learned, data, output)
 }
@@ -73,7 +74,13 @@ pub(super) fn write_and_report(
     Ok(())
 }
 
-fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table, weights: Option<&[f64]>) -> Result<Learned> {
+fn fit_labels(
+    args: &Fit,
+    gmml: &Gmml,
+    table: &mut Table,
+    groups: Option<&Labels>,
+    weights: Option<&[f64]>,
+) -> Result<Learned> {
     let labels = labels(table)?;
     let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
@@ -86,7 +93,7 @@ fn fit_labels(args: &Fit, gmml: &Gmml, table: &mut Table, weights: Option<&[f64]
     }
     let (mut learned, z) = match args.kernel.kernel {
         Some(_) => fit_kernel(args, gmml, table, &labels, watch)?,
-        None => fit_linear(args, gmml, table, &labels, weights, watch)?,
+        None => fit_linear(args, gmml, table, &labels, (groups, weights), watch)?,
     };
     progress.finish();
     if learned.model.threshold.is_none() {
@@ -104,7 +111,7 @@ fn fit_linear(
     gmml: &Gmml,
     table: &mut Table,
     labels: &Labels,
-    weights: Option<&[f64]>,
+    (groups, weights): (Option<&Labels>, Option<&[f64]>),
     watch: &mut Watch<'_>,
 ) -> Result<(Learned, Rows)> {
     let cells = match table.sparse.take() {
@@ -114,7 +121,10 @@ fn fit_linear(
     let fit = match (&cells, weights) {
         (Cells::Sparse(rows), _) => gmml.fit_sparse_watched(rows, labels, watch),
         (Cells::Dense(data), Some(weights)) => gmml.fit_weighted(data, weights, watch),
-        (Cells::Dense(data), None) => gmml.fit_watched(data, watch),
+        (Cells::Dense(data), None) => match groups {
+            Some(groups) => gmml.fit_grouped(data, groups, watch),
+            None => gmml.fit_watched(data, watch),
+        },
     };
     let fit = fit.map_err(|error| explain(error, &table.names))?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::folds::Folds;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::select::wrong_votes;
 use crate::verify::{area_under_curve, squared_pair_distances};
 use faer::MatRef;
@@ -65,7 +65,7 @@ pub enum GammaChoice {
     /// Given.
     Fixed(f64),
     /// The one of `10⁻⁴ … 10⁴` with the fewest errors of k nearest neighbours in two folds (for pairs
-    /// without labels: the best ranking of held-out pairs).
+    /// without labels: the best ranking of held-out pairs). Folds keep groups whole, if there are groups.
     CrossValidated,
 }
 
@@ -185,7 +185,9 @@ impl Itml {
             Training::Labelled(data) | Training::Grouped(data, _) => data.len(),
             Training::Paired(_, pairs) => pairs.len(),
         };
-        let folds = Folds::new(items, 2, &mut Random::new(self.seed, 4))?;
+        let folds = Folds::choosing(training.groups(), 2, || {
+            Folds::new(items, 2, &mut Random::of(self.seed, Stream::ItmlFolds))
+        })?;
         let (mut best, mut least) = (1.0, f64::INFINITY);
         for power in -4..=4 {
             let gamma = 10f64.powi(power);

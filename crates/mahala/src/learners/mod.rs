@@ -43,7 +43,7 @@ use crate::kernel::KernelMap;
 use crate::kernel_gmml::transform;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
-use crate::random::Random;
+use crate::random::{Random, Stream};
 use crate::recipe::Recipe;
 use crate::standardize::ColumnStatistics;
 use serde::Serialize;
@@ -84,7 +84,7 @@ pub trait Learner: Send + Sync {
 pub enum Training<'a> {
     /// Rows with a class each.
     Labelled(&'a Dataset),
-    /// The same, and the family of each row: families are not torn when something is chosen.
+    /// Rows with a class and a group each: groups are kept whole when something is chosen.
     Grouped(&'a Dataset, &'a Labels),
     /// Rows, and pairs of them marked similar or dissimilar.
     Paired(&'a Rows, &'a Pairs),
@@ -231,7 +231,7 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// The family of each row, if it is known.
+    /// The group of each row, if it is known.
     pub fn groups(&self) -> Option<&'a Labels> {
         match self {
             Self::Grouped(_, groups) => Some(groups),
@@ -243,7 +243,7 @@ impl<'a> Training<'a> {
     pub fn pairs(&self, seed: u64) -> Cow<'a, Pairs> {
         match self {
             Self::Labelled(data) | Self::Grouped(data, _) => {
-                Cow::Owned(Pairs::sampled(data.labels(), &mut Random::new(seed, 2)))
+                Cow::Owned(Pairs::sampled(data.labels(), &mut Random::of(seed, Stream::Pairs)))
             }
             Self::Paired(_, pairs) => Cow::Borrowed(pairs),
         }
@@ -297,7 +297,8 @@ impl Learner for Gmml {
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = match training {
-            Training::Labelled(data) | Training::Grouped(data, _) => self.fit_watched(data, &mut watch)?,
+            Training::Labelled(data) => self.fit_watched(data, &mut watch)?,
+            Training::Grouped(data, groups) => self.fit_grouped(data, groups, &mut watch)?,
             Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
         };
         Ok(Learned::new(fit.metric, Report::closed_form()))

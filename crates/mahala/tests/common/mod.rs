@@ -89,6 +89,21 @@ pub(crate) fn blobs(n: usize, d: usize, c: usize, seed: u64) -> Dataset {
     Dataset::new(Rows::new(values, d).unwrap(), labels).unwrap()
 }
 
+/// Groups of rows that are nearly alike, and the group of each; the class of a group is chance.
+pub(crate) fn repeated(groups: usize, each: usize, seed: u64) -> (Dataset, Labels) {
+    let mut random = Random::new(seed, 5);
+    let (mut values, mut classes, mut names) = (Vec::new(), Vec::new(), Vec::new());
+    for group in 0..groups {
+        let (centre, class) = ([(); 3].map(|()| gaussian(&mut random)), random.below(2));
+        for _ in 0..each {
+            values.extend(centre.map(|x| x + 1e-3 * gaussian(&mut random)));
+            classes.push(class.to_string());
+            names.push(group.to_string());
+        }
+    }
+    (Dataset::new(Rows::new(values, 3).unwrap(), Labels::new(classes)).unwrap(), Labels::new(names))
+}
+
 /// The same rows with column `j` multiplied by `factors[j]`.
 pub(crate) fn rescaled(data: &Dataset, factors: &[f64]) -> Dataset {
     let d = data.columns();
