@@ -142,17 +142,16 @@ impl Search<'_, '_> {
         fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)
     }
 
-    /// A blend, unless it does worse than the best recipe alone by more than a standard error, or worse than the plain
-    /// distance.
+    /// A blend, or what it gives way to.
     fn guarded(&self, blended: Blended) -> Blended {
-        let behind = |trial: usize| difference(&blended.wrong, &self.wrong[trial], self.repeats);
         let ranking = self.ranking();
         let plain = ranking.iter().copied().find(|&i| self.trials[i].recipe.t.is_none());
-        if let Some(plain) = plain.filter(|&plain| behind(plain).0 > 0.0) {
-            return self.alone(plain);
+        let votes = |trial: usize| &self.wrong[trial][..];
+        match guard(&blended.wrong, votes(ranking[0]), plain.map(votes), self.repeats) {
+            Guard::Keep => blended,
+            Guard::Best => self.alone(ranking[0]),
+            Guard::Plain => plain.map_or(blended, |plain| self.alone(plain)),
         }
-        let (gap, doubt) = behind(ranking[0]);
-        if gap > doubt { self.alone(ranking[0]) } else { blended }
     }
 
     /// One recipe and how it did.
@@ -160,6 +159,26 @@ impl Search<'_, '_> {
         let Trial { recipe, error, .. } = &self.trials[trial];
         Blended { members: vec![(recipe.clone(), 1.0)], error: *error, wrong: self.wrong[trial].clone() }
     }
+}
+
+/// What a blend gives way to.
+#[derive(Debug, PartialEq, Eq)]
+enum Guard {
+    Keep,
+    /// The best recipe alone.
+    Best,
+    /// The plain distance.
+    Plain,
+}
+
+/// A blend gives way to the plain distance where it does worse, and to the best recipe where it does worse by more than a
+/// standard error, by the quarters of a wrong vote of the same rows.
+fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, repeats: usize) -> Guard {
+    if plain.is_some_and(|plain| difference(blend, plain, repeats).0 > 0.0) {
+        return Guard::Plain;
+    }
+    let (gap, doubt) = difference(blend, best, repeats);
+    if gap > doubt { Guard::Best } else { Guard::Keep }
 }
 
 /// The quarters of a wrong vote.
@@ -266,4 +285,27 @@ fn neighbourhood(rows: &Rows, k: usize) -> Result<f64> {
     }
     let spread: f64 = ColumnStatistics::of(rows).scale.iter().map(|scale| scale * scale).sum();
     Ok(if spread > 0.0 { spread } else { 1.0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The votes on a hundred rows, so many of them all wrong.
+    fn votes(wrong: usize) -> Vec<u8> {
+        (0..100).map(|i| if i < wrong { 4 } else { 0 }).collect()
+    }
+
+    #[test]
+    fn a_blend_that_is_clearly_worse_than_its_best_member_is_not_taken() {
+        let of = |blend, best, plain: Option<usize>| {
+            guard(&votes(blend), &votes(best), plain.map(votes).as_deref(), 1)
+        };
+        assert_eq!(of(60, 18, Some(70)), Guard::Best);
+        // One row more is within a standard error, which is one row.
+        assert_eq!(of(19, 18, None), Guard::Keep);
+        assert_eq!(of(17, 18, Some(40)), Guard::Keep);
+        assert_eq!(of(20, 18, Some(19)), Guard::Plain);
+        assert_eq!(of(60, 43, Some(43)), Guard::Plain);
+    }
 }
