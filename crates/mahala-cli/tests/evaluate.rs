@@ -258,7 +258,7 @@ fn groups_are_used_by_fit_or_refused() {
     place.write("g.csv", groups_of_rows());
     let least = |options: &str| {
         let fit = place.json(&format!("fit g.csv --label y -k 1 --method gmml {options} -o m.st --json"));
-        let curve = fit["diagnostics"]["cv_curve"].as_array().cloned().unwrap_or_default();
+        let curve = fit["diagnostics"]["selection"]["curve"].as_array().cloned().unwrap_or_default();
         curve.iter().filter_map(|point| point[1].as_f64()).fold(f64::INFINITY, f64::min)
     };
     assert!(least("--ignore who") < 0.15 && least("--groups who").clamp(0.3, 1.0) == least("--groups who"));

@@ -291,18 +291,18 @@ fn neighbourhood(rows: &Rows, k: usize) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The votes on a hundred rows, so many of them all wrong.
-    fn votes(wrong: usize) -> Vec<u8> {
-        (0..100).map(|i| if i < wrong { 4 } else { 0 }).collect()
+    /// The votes on a hundred rows, so many of them all wrong from one on.
+    fn votes(first: usize, wrong: usize) -> Vec<u8> {
+        (0..100).map(|i| if (first..first + wrong).contains(&i) { 4 } else { 0 }).collect()
     }
 
     #[test]
     fn a_blend_that_is_clearly_worse_than_its_best_member_is_not_taken() {
         let of = |blend, best, plain: Option<usize>| {
-            guard(&votes(blend), &votes(best), plain.map(votes).as_deref(), 1)
+            guard(&votes(5, blend), &votes(0, best), plain.map(|wrong| votes(0, wrong)).as_deref(), 1)
         };
         assert_eq!(of(60, 18, Some(70)), Guard::Best);
-        // One row more is within a standard error, which is one row.
+        // Eleven rows differ, one more for the worse: within a standard error of three rows.
         assert_eq!(of(19, 18, None), Guard::Keep);
         assert_eq!(of(17, 18, Some(40)), Guard::Keep);
         assert_eq!(of(20, 18, Some(19)), Guard::Plain);
