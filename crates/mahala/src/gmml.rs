@@ -343,7 +343,11 @@ impl Gmml {
     ) -> Result<Folds> {
         if self.splits.is_some() && groups.is_some() {
             let value = "given, and splits of the rows, too".to_owned();
-            return Err(Error::Parameter { name: "groups", value, allowed: "left out where splits are given" });
+            return Err(Error::Parameter {
+                name: "groups",
+                value,
+                allowed: "left out where splits are given",
+            });
         }
         match (&self.splits, chosen) {
             (Some(splits), _) if splits.rows() > n => {
