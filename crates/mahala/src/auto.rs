@@ -38,8 +38,10 @@ pub struct Auto {
     pub k: usize,
     /// Decides the folds.
     pub seed: u64,
-    /// At most this many times the work of a plain fit that chooses t, its neighbour searches included; of the
-    /// work of a fraction of a second, if that is more. With kernels, and as many kernel fits.
+    /// Trials and blends take at most this many times the multiplications of a plain fit that chooses t, its neighbour
+    /// searches included, or of 2·10⁸ (a fraction of a second) where a plain fit needs fewer; with kernels, and as many
+    /// kernel fits. Counted beforehand, from the numbers of rows, columns and directions, so that the same is tried on every
+    /// machine; the last fit, of the recipes chosen, to all rows comes on top. [`AutoFit::cost`] tells what was spent.
     pub budget: f64,
     /// Choose on a random subset of at most this many rows; with a kernel, learn on those, too.
     pub selection_rows: usize,
@@ -64,7 +66,7 @@ pub struct AutoFit {
     pub trials: Vec<Trial>,
     /// Why this recipe was chosen, in a sentence.
     pub reason: String,
-    /// The work done, in plain fits.
+    /// What was spent of [`Auto::budget`], in the same unit, and never more.
     pub cost: f64,
     /// How many rows the choice was made on.
     pub rows: usize,

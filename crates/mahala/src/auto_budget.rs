@@ -8,7 +8,7 @@ use crate::recipe::Recipe;
 /// What there is to spend, and what is spent.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
-    /// A plain fit that chooses t.
+    /// A plain fit that chooses t, or [`LEAST_WORK`] if that is more: what budget and cost are counted in.
     pub(crate) plain: f64,
     /// For everything.
     pub(crate) total: f64,
@@ -30,7 +30,8 @@ impl Budget {
         let (n, d) = (part.len() as f64, part.columns() as f64);
         // Five folds of twenty searches, six solutions.
         let plain = 100.0 * 0.16 * n * n * d + 6.0 * (n * d * d + SOLUTION * d.powi(3));
-        let total = auto.budget * plain.max(LEAST_WORK);
+        let plain = plain.max(LEAST_WORK);
+        let total = auto.budget * plain;
         Self { plain, total, limit: total, spent: 0.0 }
     }
 

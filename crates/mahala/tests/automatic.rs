@@ -266,6 +266,20 @@ fn the_budget_is_kept() {
 }
 
 #[test]
+fn no_more_is_spent_than_the_budget_on_tables_small_and_large() {
+    for (size, columns) in [(12, 3), (60, 13), (300, 40)] {
+        let data = clouds(&[size, size, size], columns, 8);
+        for budget in [1.0, 2.0, 20.0] {
+            for kernels in [false, true] {
+                let auto = Auto { budget, kernels, ..Auto::default() };
+                let cost = auto.fit(&data, None, &mut |_, _| true).unwrap().cost;
+                assert!(cost > 0.0 && cost <= budget, "{size} x {columns}, {budget}, {kernels}: {cost}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_chosen_on_is_refused() {
     let data = clouds(&[10, 10], 2, 8);
     let auto = Gmml::auto();
