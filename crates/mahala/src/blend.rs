@@ -248,6 +248,10 @@ impl Sum {
         let e = eigen(gram.as_ref(), "A", &mut Spare::default())?;
         let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
         let kept: Vec<usize> = (0..e.values.len()).rev().filter(|&i| e.values[i] > least).collect();
+        if kept.is_empty() {
+            // Squares of very small cells are 0.
+            return Err(Error::OutOfRange { what: "the metric" });
+        }
         let components = if wide {
             product(Mat::from_fn(kept.len(), l.nrows(), |i, j| e.vectors[(j, kept[i])]).as_ref(), l)
         } else {

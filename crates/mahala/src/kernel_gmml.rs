@@ -91,6 +91,10 @@ impl KernelGmml {
     /// As [`KernelGmml::fit`].
     pub fn fit_watched(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<KernelFit> {
         self.check(data)?;
+        self.fit_checked(data, watch).map_err(|error| self.flat(error, data))
+    }
+
+    fn fit_checked(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<KernelFit> {
         let n = data.len();
         let default = if n <= ALL { n } else { LANDMARKS };
         let landmarks = self.landmarks.unwrap_or(default).min(n);
@@ -108,6 +112,21 @@ impl KernelGmml {
         } else {
             let drawn = draw_landmarks(data.rows(), landmarks, self.gmml.seed);
             self.fit_by_landmarks(Features::of(self.kernel, &drawn, scale)?, data, watch)
+        }
+    }
+
+    /// Why no kernel value differs from another: equal rows, or a gamma that makes all rows look equal.
+    fn flat(&self, error: Error, data: &Dataset) -> Error {
+        let equal = (1..data.len()).all(|i| data.rows().row(i) == data.rows().row(0));
+        match (error, self.kernel) {
+            (Error::AllConstant { .. }, Kernel::Rbf { gamma } | Kernel::Polynomial { gamma, .. })
+                if !equal =>
+            {
+                let allowed = "so large that the kernel values of different rows differ";
+                Error::Parameter { name: "gamma", value: format!("{gamma:e}"), allowed }
+            }
+            (Error::AllConstant { .. }, _) => Error::AllConstant { columns: data.columns() },
+            (other, _) => other,
         }
     }
 

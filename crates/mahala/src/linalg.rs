@@ -54,7 +54,8 @@ pub(crate) fn eigen(matrix: MatRef<'_, f64>, what: &'static str, spare: &mut Spa
 
 /// The same, for a matrix that is no longer needed.
 pub(crate) fn eigen_of(mut matrix: Mat<f64>, what: &'static str, spare: &mut Spare) -> Result<Eigen> {
-    check_finite_lower(matrix.as_ref())?;
+    // No cell of the caller's rows: what was computed from them left the range.
+    check_finite_lower(matrix.as_ref()).map_err(|_| Error::OutOfRange { what })?;
     let exponent = extreme_exponent(max_abs_lower(matrix.as_ref()));
     if exponent != 0 {
         matrix = scaled_lower(matrix.as_ref(), -exponent);
