@@ -144,7 +144,12 @@ fn missing_row(place: &str, number: u64, table: &Table) -> String {
             table.source
         )
     } else {
-        format!("{place}: row {number} of {} was dropped for its missing cells", table.source)
+        let why = if table.notes.iter().any(|note| note.contains("skipped")) {
+            "left out when it was read: a bad row, or one with missing cells"
+        } else {
+            "dropped for its missing cells"
+        };
+        format!("{place}: row {number} of {} was {why}", table.source)
     }
 }
 

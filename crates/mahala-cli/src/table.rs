@@ -1,5 +1,7 @@
 //! Tables people can read.
 
+use std::borrow::Cow;
+
 /// A plain table: the first column to the left, numbers to the right, a rule under the header.
 pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |j: usize| {
@@ -22,6 +24,20 @@ pub(crate) fn render(header: &[&str], rows: &[Vec<String>]) -> String {
         text.push_str(&line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
     }
     text
+}
+
+/// Text for a terminal: control characters, which names and labels may hold, are shown and not obeyed.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    // Marks that reverse the direction of what follows are as treacherous.
+    let obeyed = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let shown = |c: char| if obeyed(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    Cow::Owned(text.chars().map(shown).collect())
 }
 
 /// Seconds with a unit that suits them.

@@ -34,6 +34,10 @@ pub(crate) fn load_model(path: &Path) -> Result<Model> {
         bail!("{shown}: there is no such file\nhint: a model is written by mahala fit");
     }
     Model::load(path).map_err(|error| match error {
+        Error::Bytes { .. } if is_moments(path) => anyhow!(
+            "{shown}: this file holds sums of mahala moments, not a model\nhint: learn from them first: mahala fit \
+             --moments {shown} --t 0.5 -o m.safetensors"
+        ),
         Error::Bytes { reason, .. } => anyhow!(
             "not a model file: {reason}\nhint: a model is written by mahala fit, and named before the data"
         ),
@@ -51,8 +55,18 @@ pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
         _ => anyhow!("{shown}: cannot be read: {error}"),
     })?;
     Moments::from_bytes(&bytes).map_err(|error| {
+        if Model::from_bytes(&bytes).is_ok() {
+            return anyhow!(
+                "{shown}: this is a model, not a file of sums\nhint: sums are written by mahala moments and by mahala merge"
+            );
+        }
         anyhow!("{shown}: {error}\nhint: sums are written by mahala moments and by mahala merge")
     })
+}
+
+/// Whether a file holds sums.
+fn is_moments(path: &Path) -> bool {
+    std::fs::read(path).is_ok_and(|bytes| Moments::from_bytes(&bytes).is_ok())
 }
 
 /// Opens a file to write, unless it is one of those that are read.
@@ -76,5 +90,5 @@ pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Resu
 
 /// Writes text to stdout; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    crate::output::write_atomic(Path::new("-"), text.as_bytes())
+    crate::output::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())
 }

@@ -58,9 +58,15 @@ impl ColumnRef {
         let message = format!("there is no column '{}'; the columns are {}", self.0, list(names));
         let error = InputError::new(source, message);
         let near = names.iter().find(|name| name.eq_ignore_ascii_case(&self.0));
-        match near {
-            Some(name) => error.hint(format!("did you mean '{name}'?")),
-            None => error,
+        match (near, names) {
+            (Some(name), _) => error.hint(format!("did you mean '{name}'?")),
+            (None, [_]) => error.hint(
+                "with one column, is the separator another? --delimiter names it; comment lines must go",
+            ),
+            (None, _) if names.iter().enumerate().all(|(j, name)| *name == format!("f{}", j + 1)) => error.hint(
+                "the columns have no names; count them from 1, or if the first line names them: --header yes",
+            ),
+            (None, _) => error,
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn expand(path: &Path) -> Result<Vec<PathBuf>, InputError> {
         let names = names_in(path, &shown)?;
         let tables: Vec<&String> = names.iter().filter(|name| is_table(name)).collect();
         if tables.is_empty() {
-            let seen = if names.is_empty() { "it is empty".to_owned() } else { list(&names) };
+            let seen = if names.is_empty() { without_files(path) } else { list(&names) };
             return Err(InputError::new(shown, format!("the folder has no tables: {seen}")).hint(
                 "files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz after that",
             ));
@@ -38,6 +38,20 @@ pub(super) fn expand(path: &Path) -> Result<Vec<PathBuf>, InputError> {
             .hint("* stands for any letters and ? for one, in the last part of the path"));
     }
     Ok(found)
+}
+
+/// What a folder without files holds.
+fn without_files(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| format!("{}/", entry.file_name().to_string_lossy()))
+        .collect();
+    folders.sort();
+    match folders[..] {
+        [] => "it is empty".to_owned(),
+        _ => format!("it has only folders in it, which are not looked into: {}", list(&folders)),
+    }
 }
 
 /// Whether the name ends like that of a table; names that begin with a dot or an underscore are for programs.

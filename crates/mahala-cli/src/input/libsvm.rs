@@ -209,7 +209,8 @@ fn pair(token: &[u8]) -> Result<(u32, f64), Wrong> {
     let index = u32::try_from(index).ok().filter(|&index| index <= LARGEST_INDEX);
     let too_large = || {
         let message = format!("{shown}: the index is larger than {LARGEST_INDEX}");
-        Wrong::new(message).hint("rows are stored densely; reduce the number of features first")
+        Wrong::new(message)
+            .hint("is it an index? Number the features from 1; hashed ones can be taken modulo 2^20, say")
     };
     let index = index.ok_or_else(too_large)?;
     match parse_cell(value) {

@@ -23,7 +23,23 @@ pub(super) struct Source {
 pub(super) enum Magic {
     Npy,
     Parquet,
+    /// One that is not read: its name, and what to do.
+    Other(&'static str, &'static str),
 }
+
+/// The first bytes of files that are no tables, or none that are read.
+const OTHERS: [(&[u8], &str, &str); 10] = [
+    (b"ARROW1", "an Arrow or Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
+    (b"FEA1", "a Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
+    (b"PK\x03\x04", "a ZIP archive (NPZ, XLSX)", "unpack it; of an NPZ, save one array with numpy.save"),
+    (b"\x89HDF", "an HDF5 file", "write it as Parquet or NPY"),
+    (b"\x80\x04\x95", "a pickle", "save the array with numpy.save"),
+    (b"\x80\x05\x95", "a pickle", "save the array with numpy.save"),
+    (b"\x28\xB5\x2F\xFD", "Zstandard data", "decompress it with zstd -d; .gz is read as it is"),
+    (b"BZh", "bzip2 data", "decompress it with bunzip2; .gz is read as it is"),
+    (b"\xFD7zXZ", "XZ data", "decompress it with unxz; .gz is read as it is"),
+    (b"SQLite f", "an SQLite database", "write its table as CSV"),
+];
 
 const BUFFER: usize = 1 << 18;
 const HEAD: usize = 8;
@@ -87,7 +103,15 @@ fn magic(head: &[u8]) -> Option<Magic> {
     }
     // Text may begin with these four letters; in a Parquet file a control character follows them.
     let control = |byte: &u8| *byte < b' ' && !b"\t\r\n".contains(byte);
-    (head.starts_with(b"PAR1") && head.get(4).is_some_and(control)).then_some(Magic::Parquet)
+    if head.starts_with(b"PAR1") && head.get(4).is_some_and(control) {
+        return Some(Magic::Parquet);
+    }
+    // Text may begin with the letters of some; then what follows is text, too.
+    let binary =
+        |magic: &[u8]| !magic.is_ascii() || head[magic.len()..].iter().any(|b| !b.is_ascii() || control(b));
+    let known =
+        OTHERS.iter().find(|other| head.starts_with(other.0) && (other.0.len() > 6 || binary(other.0)));
+    known.map(|&(_, name, remedy)| Magic::Other(name, remedy))
 }
 
 fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), InputError> {

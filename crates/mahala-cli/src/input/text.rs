@@ -175,6 +175,14 @@ fn read_head(name: &str, reader: &mut dyn BufRead) -> Result<(Vec<u8>, bool), In
 }
 
 fn check_encoding(name: &str, head: &[u8]) -> Result<(), InputError> {
+    // A byte order mark, or the first letter alone, with its three zeros.
+    let wide = head.starts_with(b"\xFF\xFE\0\0")
+        || head.starts_with(b"\0\0\xFE\xFF")
+        || matches!(head, [0, 0, 0, a, ..] | [a, 0, 0, 0, ..] if *a > 0);
+    if wide {
+        return Err(InputError::new(name, "the file is UTF-32, not UTF-8")
+            .hint("convert it, e.g. with iconv -f utf-32 -t utf-8"));
+    }
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
         return Err(InputError::new(name, "the file is UTF-16, not UTF-8")
             .hint("convert it, e.g. with iconv -f utf-16 -t utf-8"));
