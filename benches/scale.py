@@ -35,7 +35,7 @@ def main():
     if "--reuse" not in sys.argv:
         run("generate Parquet", [*work, "parquet", parquet, rows, columns])
         run("generate CSV", [*work, "csv", csv, csv_rows, columns])
-    fit = [mahala, "fit", "--label", "y", "--t", "0.5", "--stream", "-o", model]
+    fit = [mahala, "fit", "--label", "y", "--method", "gmml", "--t", "0.5", "--stream", "-o", model]
     commands = {
         "read, pyarrow": [*work, "read", parquet],
         "sums alone": [bench, "once", "stream", rows, columns, CLASSES, os.cpu_count(), 1],

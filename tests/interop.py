@@ -52,7 +52,7 @@ def mahala(*arguments):
 
 def fit(folder, *options, data=WINE, label="label"):
     model = folder / "model.safetensors"
-    mahala("fit", data, "--label", label, "-o", model, *options)
+    mahala("fit", data, "--label", label, "--method", "gmml", "-o", model, *options)
     return model
 
 

@@ -192,7 +192,7 @@ def test_the_local_model_of_the_command_is_read(wine, command, tmp_path):
     X, y = wine
     table = np.column_stack([X, y])
     np.savetxt(tmp_path / "wine.csv", table, delimiter=",", fmt=["%.17g"] * 13 + ["%d"])
-    fit = [command, "fit", "wine.csv", "--label", "-1", "--local", "class", "--share", "0.5", "-o", "m.st"]
+    fit = [command, "fit", "wine.csv", "--label", "-1", "--method", "gmml", "--local", "class", "--share", "0.5", "-o", "m.st"]
     subprocess.run(fit, cwd=tmp_path, check=True, capture_output=True)
     classifier = load_classifier(tmp_path / "m.st")
     assert isinstance(classifier, LocalGMML) and classifier.share_ == 0.5

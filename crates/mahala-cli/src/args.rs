@@ -20,7 +20,7 @@ use std::str::FromStr;
   mahala demo                               see it work on a bundled data set
   mahala fit wine.csv --label class -o wine.safetensors
   mahala predict wine.safetensors new-wines.csv
-  mahala evaluate wine.csv --label class    Euclidean against GMML
+  mahala evaluate wine.csv --label class    is it better? on held-out rows
   mahala COMMAND --help                     more examples")]
 pub(crate) struct Cli {
     /// Use this many threads [default: all cores]; results do not depend on it
@@ -95,15 +95,15 @@ pub(crate) struct LearnArgs {
     /// Learn inside this many leading directions of the rows: for tables too large both ways
     #[arg(long, value_name = "N", value_parser = at_least(1))]
     pub principal: Option<usize>,
-    /// Neighbours that vote
-    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
-    pub k: usize,
-    /// Folds of the cross-validation that chooses t
-    #[arg(long, default_value_t = 5, value_name = "N", value_parser = at_least(2))]
-    pub cv_folds: usize,
-    /// Choose t on at most this many rows, drawn at random
-    #[arg(long, default_value_t = 20_000, value_name = "N", value_parser = at_least(4))]
-    pub selection_rows: usize,
+    /// Neighbours that vote, here and in `predict` [default: 5]
+    #[arg(short, long, value_parser = at_least(1))]
+    pub k: Option<usize>,
+    /// Folds of the cross-validation that chooses t [default: 5]
+    #[arg(long, value_name = "N", value_parser = at_least(2))]
+    pub cv_folds: Option<usize>,
+    /// Choose on at most this many rows, drawn at random [default: 20000]
+    #[arg(long, value_name = "N", value_parser = at_least(4))]
+    pub selection_rows: Option<usize>,
     /// Whether classes of unequal size count the same
     #[arg(long, value_enum, default_value_t)]
     pub balance: BalanceArg,
@@ -173,6 +173,19 @@ impl LearnArgs {
         match self.rank {
             Some(RankArg::Given(components)) => Some(components),
             Some(RankArg::Chosen) | None => None,
+        }
+    }
+
+    /// Refuses more folds than there are rows to divide.
+    pub(crate) fn check_folds(&self, rows: usize) -> Result<()> {
+        let rows = self.selection_rows.map_or(rows, |most| rows.min(most));
+        match self.cv_folds {
+            Some(folds) if folds > rows => bail!(
+                "--cv-folds is {folds}, but there are only {} to divide\nhint: --cv-folds {}",
+                table::count(rows as u64, "row"),
+                rows.clamp(2, 5)
+            ),
+            _ => Ok(()),
         }
     }
 
@@ -252,6 +265,7 @@ impl LearnArgs {
             PriorArg::Covariance => Prior::Covariance,
             PriorArg::File(path) => Prior::Matrix(read_prior(path, d)?),
         };
+        let plain = Gmml::default();
         Ok(Gmml {
             t: self.t,
             regularization,
@@ -260,12 +274,12 @@ impl LearnArgs {
             standardize: self.standardize,
             rank: self.given_rank(),
             principal: self.principal,
-            k: self.k,
-            folds: self.cv_folds,
-            selection_rows: self.selection_rows,
+            k: self.k.unwrap_or(plain.k),
+            folds: self.cv_folds.unwrap_or(plain.folds),
+            selection_rows: self.selection_rows.unwrap_or(plain.selection_rows),
             seed: self.seed,
             balance: self.balance.into(),
-            ..Gmml::default()
+            ..plain
         })
     }
 }
@@ -318,6 +332,14 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::OneClass { class, rows } => anyhow!(
             "all {rows} rows belong to one class ('{class}'); at least two are needed\nhint: is --label the \
              right column? Without classes, mark pairs of rows as similar or not: --pairs FILE"
+        ),
+        mahala::Error::Parameter { name: "rank", value, allowed } if allowed.starts_with("left out") => {
+            anyhow!("--rank is {value}; it must be {allowed}")
+        }
+        // Every cell was finite when it was read.
+        mahala::Error::NotFinite { .. } => anyhow!(
+            "a number outside the range of 64-bit numbers came up while learning: cells are very large or very \
+             small\nhint: --standardize, or rescale the columns"
         ),
         mahala::Error::Parameter { name: "rank", value, .. } => anyhow!(
             "--rank is {value}; it must be at most the number of columns that vary (there are {})",
@@ -380,8 +402,13 @@ fn read_prior(path: &Path, d: usize) -> Result<Spd> {
 }
 
 /// Numbers from `least` on.
-pub(crate) fn at_least(least: u64) -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(least..)
+pub(crate) fn at_least(
+    least: usize,
+) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    move |text| match text.trim().parse() {
+        Ok(number) if number >= least => Ok(number),
+        _ => Err(format!("it must be a whole number, at least {least}")),
+    }
 }
 
 fn t_choice(text: &str) -> Result<TChoice, String> {

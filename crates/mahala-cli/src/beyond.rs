@@ -21,7 +21,7 @@ pub(crate) struct BeyondArgs {
     #[arg(long, value_enum, value_name = "METHOD")]
     pub calibrate: Option<Method>,
     /// The label holds several, with this between them, such as 'a;b': pairs are as similar as their labels overlap
-    #[arg(long, value_name = "SEPARATOR", requires = "label")]
+    #[arg(long, value_name = "SEPARATOR")]
     pub multilabel: Option<String>,
     /// Pairs to draw for --multilabel [default: 40c(c-1) for c labels, at least 20000]
     #[arg(long, value_name = "N", requires = "multilabel")]
@@ -70,34 +70,6 @@ impl Method {
 }
 
 impl BeyondArgs {
-    /// Refuses options that do not go together.
-    pub(crate) fn check(&self, pairs_given: bool, keep_rows: Option<bool>) -> Result<()> {
-        let chosen = [
-            ("--weights", self.weights.is_some()),
-            ("--multilabel", self.multilabel.is_some()),
-            ("--local", self.local.is_some()),
-        ];
-        let chosen: Vec<&str> = chosen.iter().filter(|option| option.1).map(|option| option.0).collect();
-        if pairs_given && let Some(option) = chosen.first() {
-            let hint = match *option {
-                "--weights" => "the weights of pairs are in their file, in a column 'weight'",
-                "--multilabel" => "graded pairs have a column 'similarity' in their file",
-                _ => "with --label, each class or cluster can have a metric",
-            };
-            bail!("{option} goes with --label, not with a file of pairs\nhint: {hint}");
-        }
-        if let [one, other, ..] = chosen[..] {
-            bail!("{one} and {other} cannot be combined");
-        }
-        if self.calibrate.is_some() && (self.weights.is_some() || self.local.is_some()) {
-            bail!("--calibrate cannot be combined with {}", chosen[0]);
-        }
-        if self.local.is_some() && keep_rows == Some(false) {
-            bail!("--local needs the training rows in the model\nhint: leave --keep-rows no out");
-        }
-        Ok(())
-    }
-
     /// Pairs of rows with several labels, as similar as those overlap.
     pub(crate) fn pairs_of_sets(&self, table: &Table, separator: &str, seed: u64) -> Result<Pairs> {
         if separator.is_empty() {

@@ -1,6 +1,5 @@
 //! The kernel of `mahala fit`, as it is typed.
 
-use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{Gmml, Kernel, KernelGmml, Rows};
 
@@ -43,7 +42,7 @@ pub(crate) enum KernelName {
 
 impl KernelArgs {
     /// The library's parameters for these rows, if a kernel was asked for.
-    pub(crate) fn kernel_gmml(&self, gmml: &Gmml, rows: &Rows) -> Result<KernelGmml> {
+    pub(crate) fn kernel_gmml(&self, gmml: &Gmml, rows: &Rows) -> KernelGmml {
         // Standardised cells have variance 1.
         let suitable =
             || if gmml.standardize { 1.0 / rows.columns() as f64 } else { Kernel::gamma_for(rows) };
@@ -56,9 +55,6 @@ impl KernelArgs {
             }
             Some(KernelName::Precomputed) => Kernel::Precomputed,
         };
-        if self.gamma.is_some() && matches!(kernel, Kernel::Linear | Kernel::Precomputed) {
-            bail!("--gamma goes with --kernel rbf or polynomial");
-        }
-        Ok(KernelGmml { gmml: gmml.clone(), kernel, landmarks: self.landmarks })
+        KernelGmml { gmml: gmml.clone(), kernel, landmarks: self.landmarks }
     }
 }

@@ -6,6 +6,7 @@
 mod args;
 mod beyond;
 mod commands;
+mod compat;
 mod figure;
 mod input;
 mod kernel_args;
@@ -19,7 +20,7 @@ mod sums;
 mod table;
 
 use anyhow::Result;
-use clap::Parser as _;
+use clap::{CommandFactory as _, FromArgMatches as _};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -29,16 +30,18 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let cli = args::Cli::parse();
+    let matches = args::Cli::command().get_matches();
+    let cli = args::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = compat::Given::of(&matches);
     // Nothing half-written stays behind an interrupt.
     let _ = ctrlc::set_handler(|| {
         output::remove_unfinished();
         std::process::exit(130);
     });
-    match run(cli) {
+    match compat::check(&cli.command, &given).and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "error: {}", table::printable(&format!("{error:#}")));
             ExitCode::from(1)
         }
     }
@@ -67,5 +70,5 @@ fn run(cli: args::Cli) -> Result<()> {
 
 /// Says something to the person at the terminal.
 fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{message}");
+    let _ = writeln!(std::io::stderr(), "{}", table::printable(message));
 }

@@ -1,7 +1,7 @@
 //! The methods, behind one face: which there are, and how the options reach them.
 
+use crate::args::{LearnArgs, RankArg, at_least, explain};
 use anyhow::{Result, anyhow, bail};
-use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum};
 use mahala::learners::{Learned, Learner, Order, Report, Step, Training, learn_standardized, named};
 use mahala::{Components, Fit, Gmml, TChoice};
@@ -43,7 +43,7 @@ pub(crate) enum Method {
 #[command(next_help_heading = "Methods that iterate")]
 pub(crate) struct MethodArgs {
     /// Stop after this many iterations
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least(1))]
     pub max_iterations: Option<usize>,
     /// Stop a fit after this time, with the best metric so far
     #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
@@ -54,6 +54,18 @@ pub(crate) struct MethodArgs {
 }
 
 impl MethodArgs {
+    /// The library's error about a parameter that was set, in the words it was set in.
+    pub(crate) fn explain(&self, error: mahala::Error, names: &[String]) -> anyhow::Error {
+        match error {
+            mahala::Error::Parameter { name, value, allowed }
+                if self.set.iter().any(|setting| setting.key == name) =>
+            {
+                anyhow!("--set {name}: {name} is {value}; it must be {allowed}")
+            }
+            other => explain(other, names),
+        }
+    }
+
     /// The same with one more parameter set.
     pub(crate) fn with(&self, key: &str, value: Value) -> Self {
         let mut steering = self.clone();
@@ -64,11 +76,6 @@ impl MethodArgs {
     /// Whether a parameter is set to this.
     pub(crate) fn sets(&self, key: &str, value: &Value) -> bool {
         self.set.iter().any(|setting| setting.key == key && setting.value == *value)
-    }
-
-    /// Whether nothing is set that only methods with parameters have.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.set.is_empty() && self.max_iterations.is_none() && self.time_limit.is_none()
     }
 }
 
@@ -116,14 +123,9 @@ impl Method {
         matches!(self, Self::Auto | Self::AutoKernel)
     }
 
-    /// Whether pairs without labels are enough.
-    pub(crate) fn learns_from_pairs(self) -> bool {
-        matches!(self, Self::Gmml | Self::Itml | Self::Flatgeo | Self::Mmc)
-    }
-
-    /// Whether it has a parameter of this name, or an option.
-    pub(crate) fn has(self, key: &str) -> Result<bool> {
-        Ok(self == Self::Gmml || self.keys()?.iter().any(|known| known == key))
+    /// Whether it has parameters that are set with --set.
+    pub(crate) fn has_parameters(self) -> bool {
+        self.keys().is_ok_and(|keys| !keys.is_empty())
     }
 
     /// The names of its parameters.
@@ -136,28 +138,54 @@ impl Method {
     }
 }
 
-/// Every method with its parameters. An option that fits none of them is an error.
-pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> Result<Vec<Configured>> {
+/// Refuses what is set twice, and what none of the methods has.
+pub(crate) fn check_steering(methods: &[Method], args: &MethodArgs, learn: &LearnArgs) -> Result<()> {
     let keys = methods.iter().map(|method| method.keys()).collect::<Result<Vec<_>>>()?;
     let known = |key: &str| keys.iter().flatten().any(|known| known == key);
     if let Some(Setting { key, .. }) = args.set.iter().find(|setting| !known(&setting.key)) {
         bail!("--set {key}: there is no such parameter\nhint: {}", list(methods, &keys));
     }
-    if args.max_iterations.is_some() && !keys.iter().flatten().any(|key| LIMITS.contains(&&**key)) {
+    for (i, Setting { key, .. }) in args.set.iter().enumerate() {
+        if args.set[..i].iter().any(|earlier| earlier.key == *key) {
+            bail!("--set {key} is given twice\nhint: leave one of them out");
+        }
+        if let Some(option) = option_for(key, args, learn) {
+            bail!("--set {key} and {option} say the same\nhint: leave one of them out");
+        }
+    }
+    if args.max_iterations.is_some() && !LIMITS.iter().any(|key| known(key)) {
         bail!("--max-iterations has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
     }
     if args.time_limit.is_some() && methods.iter().all(|method| method.is_closed_form()) {
         bail!("--time-limit has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
     }
+    Ok(())
+}
+
+/// The option that sets a parameter, if it was typed.
+fn option_for(key: &str, args: &MethodArgs, learn: &LearnArgs) -> Option<&'static str> {
+    let options = [
+        ("k", "-k", learn.k.is_some()),
+        ("rank", "--rank", learn.rank.is_some()),
+        ("reduce", "--rank auto", learn.rank == Some(RankArg::Chosen)),
+        ("selection_rows", "--selection-rows", learn.selection_rows.is_some()),
+        (LIMITS[0], "--max-iterations", args.max_iterations.is_some()),
+        (LIMITS[1], "--max-iterations", args.max_iterations.is_some()),
+    ];
+    options.into_iter().find(|option| option.0 == key && option.2).map(|option| option.1)
+}
+
+/// Every method with its parameters, which [`check_steering`] has seen.
+pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> Result<Vec<Configured>> {
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
-    let configured = |(&method, keys): (&Method, &Vec<String>)| {
+    let configured = |&method: &Method| {
         let learner = match method {
             Method::Gmml => None,
-            _ => Some(named(method.name(), parameters(keys, args, gmml))?),
+            _ => Some(named(method.name(), parameters(&method.keys()?, args, gmml))?),
         };
         Ok(Configured { method, gmml: gmml.clone(), learner, time_limit })
     };
-    methods.iter().zip(&keys).map(configured).collect()
+    methods.iter().map(configured).collect()
 }
 
 /// Why there is nothing to stop.
@@ -176,6 +204,7 @@ fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml) -> Value {
     };
     put("seed", json!(gmml.seed));
     put("k", json!(gmml.k));
+    put("selection_rows", json!(gmml.selection_rows));
     if let Some(Components::Count(rank)) = gmml.rank {
         put("rank", json!(rank));
     }

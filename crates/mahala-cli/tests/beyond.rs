@@ -47,8 +47,7 @@ fn weights_are_checked() {
     );
     place.refuses(
         "fit weighted.csv --label label --method gmml --weights count --standardize -o m.st",
-        "error: sampled pairs or standardisation, with weights: they must be all pairs and no standardisation when \
-         rows have weights\nhint: leave --standardize and --pairs sampled out",
+        "error: --weights and --standardize cannot be combined\nhint: leave one of them out",
     );
     place.write("negative.csv", place.text("weighted.csv").replacen("\n1,", "\n-1,", 1));
     let ran = place.run("fit negative.csv --label label --method gmml --weights count -o m.st");
@@ -121,7 +120,7 @@ fn probabilities_come_from_held_out_pairs_and_stay_with_the_model() {
     assert!(held.metric == plain.metric && held.threshold != plain.threshold);
     place.refuses(
         "pairs plain.st wine.csv --pairs pairs.csv --probabilities",
-        "error: the model has no probabilities\nhint: fit it with --calibrate platt, or --calibrate isotonic",
+        "error: --probabilities: the model has none\nhint: fit it with --calibrate platt, or --calibrate isotonic",
     );
 }
 
@@ -191,9 +190,12 @@ fn rows_may_have_several_labels() {
     assert!(fit("--calibrate isotonic").calibration.is_some());
     place.refuses(
         "fit posts.csv --label tags --method gmml --multilabel ; --weights noise -o m.st",
-        "error: --weights and --multilabel cannot be combined",
+        "error: --weights and --multilabel cannot be combined\nhint: leave one of them out",
     );
-    place.misuse("fit posts.csv --multilabel ; -o m.st", "--label");
+    place.refuses(
+        "fit posts.csv --method gmml --ignore tags --multilabel ; -o m.st",
+        "error: there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE",
+    );
 }
 
 #[test]

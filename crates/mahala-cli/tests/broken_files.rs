@@ -115,7 +115,11 @@ fn a_model_without_rows_asks_for_voters() {
         "error: m.st holds no training rows to vote\n\
          hint: --train FILE --train-label COLUMN, or fit again with --label and --keep-rows yes",
     );
-    place.misuse("predict m.st iris.csv --train iris.csv", "--train-label <COLUMN>");
+    place.refuses(
+        "predict m.st iris.csv --train iris.csv",
+        "error: iris.csv was read without labels\nhint: name their column with --train-label COLUMN",
+    );
+    place.misuse("predict m.st iris.csv --train-label label", "--train <FILE>");
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn outputs_that_cannot_be_written_are_refused_at_once() {
         "neighbors wine.st wine.csv",
         "export wine.st --form json",
         "tune wine.csv --label label --svg",
-        "evaluate wine.csv --label label --svg",
+        "evaluate wine.csv --label label --methods euclidean,gmml --svg",
     ] {
         let option = if line.ends_with("--svg") { "" } else { " -o" };
         place.refuses(
@@ -188,7 +192,7 @@ fn what_is_read_is_never_overwritten() {
         );
     }
     place.run("tune wine.csv --label label --steps 1 --svg wine.csv");
-    place.run("evaluate wine.csv --label label --runs 1 --svg wine.csv");
+    place.run("evaluate wine.csv --label label --methods euclidean,gmml --runs 1 --svg wine.csv");
     assert!(place.read("wine.csv") == wine && place.read("wine.st") == model);
 }
 
@@ -270,13 +274,13 @@ fn numbers_outside_their_range_are_refused() {
     place.misuse(&fit("--threads 0"), "0 is not in 1..=1024");
     place.misuse(&fit("--threads 100000"), "100000 is not in 1..=1024");
     place.misuse(&fit("--rank 0"), "a whole number above 0, or a share such as 0.95");
-    place.misuse(&fit("-k 0"), "0 is not in 1..");
-    place.misuse(&fit("--cv-folds 1"), "1 is not in 2..");
-    place.misuse(&fit("--selection-rows 3"), "3 is not in 4..");
+    place.misuse(&fit("-k 0"), "at least 1");
+    place.misuse(&fit("--cv-folds 1"), "at least 2");
+    place.misuse(&fit("--selection-rows 3"), "at least 4");
     place.misuse(&fit("--lambda 1 --shrinkage 0.1"), "cannot be used with");
     place.misuse(&fit("--delimiter ab"), "the delimiter must be one ASCII character, or 'tab'");
     place.misuse(&fit("--keep-rows maybe"), "yes or no");
-    place.misuse("neighbors wine.st wine.csv -k 0", "0 is not in 1..");
+    place.misuse("neighbors wine.st wine.csv -k 0", "at least 1");
     place.misuse("fit iris.csv --label label --method gmml", "--output <FILE>");
     place.misuse("learn iris.csv", "unrecognized subcommand 'learn'");
 }

@@ -20,7 +20,8 @@ fn timeless(mut json: Value) -> Value {
 #[test]
 fn the_json_of_halves_has_every_number() {
     let place = Place::new();
-    let json = timeless(place.json("evaluate wine.csv --label label --runs 4 --json"));
+    let json =
+        timeless(place.json("evaluate wine.csv --label label --runs 4 --methods euclidean,gmml --json"));
     assert_eq!(json["dataset"], "wine.csv");
     assert_eq!((&json["n"], &json["d"], &json["c"]), (&178.into(), &13.into(), &3.into()));
     assert_eq!(json["protocol"], "4 runs of random halves, each tested against the other");
@@ -50,7 +51,9 @@ fn results_depend_on_the_seed_and_not_on_the_threads() {
     let place = Place::new();
     for pairs in ["all", "sampled"] {
         let evaluate = |options: &str| {
-            let line = format!("evaluate iris.csv --label label --runs 3 --pairs {pairs} --json {options}");
+            let line = format!(
+                "evaluate iris.csv --label label --runs 3 --methods euclidean,gmml --pairs {pairs} --json {options}"
+            );
             timeless(place.json(&line))
         };
         let one = evaluate("--threads 1 --seed 7");
@@ -62,7 +65,7 @@ fn results_depend_on_the_seed_and_not_on_the_threads() {
 #[test]
 fn a_fixed_split_counts_the_errors() {
     let place = Place::new();
-    let split = "evaluate wine.csv --label label --train-rows 1-40,60-110,131-160 --test-rows 41-59,111-130";
+    let split = "evaluate wine.csv --label label --methods euclidean,gmml --train-rows 1-40,60-110,131-160 --test-rows 41-59,111-130";
     let json = timeless(place.json(&format!("{split} --json")));
     assert_eq!(json["protocol"], "rows 1-40,60-110,131-160 against rows 41-59,111-130");
     for result in json["results"].as_array().expect("results") {
@@ -110,7 +113,7 @@ fn folds_test_every_row_once() {
 #[test]
 fn the_text_is_a_table_and_the_figure_well_formed() {
     let place = Place::new();
-    let ran = place.ok("evaluate iris.csv --label label --folds 5 --svg bars.svg");
+    let ran = place.ok("evaluate iris.csv --label label --folds 5 --methods euclidean,gmml --svg bars.svg");
     assert_eq!(ran.stderr, "wrote bars.svg\n");
     assert_well_formed(&place.text("bars.svg"));
     let time = |word: &str| matches!(word, "µs" | "ms" | "s");
@@ -128,14 +131,16 @@ fn the_text_is_a_table_and_the_figure_well_formed() {
 #[test]
 fn rows_that_are_learned_on_and_tested_are_pointed_out() {
     let place = Place::new();
-    let ran = place.ok("evaluate iris.csv --label label --train-rows 1-150 --test-rows 50-51");
+    let ran = place
+        .ok("evaluate iris.csv --label label --methods euclidean,gmml --train-rows 1-150 --test-rows 50-51");
     assert_eq!(ran.stderr, "note: 2 rows both learned on and tested: the error comes out too small\n");
 }
 
 #[test]
 fn splits_that_cannot_be_are_refused() {
     let place = Place::new();
-    let evaluate = |options: &str| format!("evaluate iris.csv --label label {options}");
+    let evaluate =
+        |options: &str| format!("evaluate iris.csv --label label --methods euclidean,gmml {options}");
     place.refuses(
         &evaluate("--train-rows 1-100 --test-rows 101-151"),
         "error: row 151 does not exist; the file has rows 1 to 150 (the header does not count)",
@@ -157,8 +162,8 @@ fn splits_that_cannot_be_are_refused() {
     place.misuse(&evaluate("--train-rows 1-9"), "--test-rows <ROWS>");
     place.misuse(&evaluate("--train-rows 9-1 --test-rows 10"), "9-1 runs backwards");
     place.misuse(&evaluate("--train-rows 0-9 --test-rows 10"), "'0' is not a row number (rows count from 1)");
-    place.misuse(&evaluate("--folds 1"), "1 is not in 2..");
-    place.misuse(&evaluate("--runs 0"), "0 is not in 1..");
+    place.misuse(&evaluate("--folds 1"), "at least 2");
+    place.misuse(&evaluate("--runs 0"), "at least 1");
     place.misuse(&evaluate("--methods svm"), "[possible values: euclidean, covariance, gmml");
 }
 
@@ -269,7 +274,8 @@ fn groups_are_used_by_fit_or_refused() {
         assert!(run.stderr.starts_with("error: --groups has no effect "), "{refused}: {}", run.stderr);
     }
     for refused in ["--local class", "--kernel rbf", "--calibrate platt", "--weights a", "--stream"] {
-        let run = place.run(&format!("fit g.csv --label y --groups who {refused} -o m.st"));
-        assert!(run.stderr.contains("cannot be combined"), "{refused}: {}", run.stderr);
+        let run = place.run(&format!("fit g.csv --label y --groups who --method gmml {refused} -o m.st"));
+        let reason = if refused == "--stream" { "needs all rows at once" } else { "cannot be combined" };
+        assert!(run.stderr.contains("error: --groups ") && run.stderr.contains(reason), "{}", run.stderr);
     }
 }

@@ -182,7 +182,7 @@ fn missing_cells_are_dealt_with_as_asked() {
         ("zero", "note: 2 missing cells replaced by 0\n"),
         ("drop", "note: 2 rows dropped: missing cells\n"),
     ] {
-        let ran = place.ok(&format!("fit t.csv --label y --missing {policy} --t 0.5 -o t.st"));
+        let ran = place.ok(&format!("fit t.csv --label y --missing {policy} --method gmml --t 0.5 -o t.st"));
         assert!(ran.stderr.starts_with(note), "{}", ran.stderr);
     }
     // Rows keep the numbers they have in the file.

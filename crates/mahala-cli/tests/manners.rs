@@ -41,12 +41,12 @@ fn stderr_of(child: &mut Child) -> String {
 fn a_reader_that_leaves_early_is_no_error() {
     let place = Place::new();
     std::fs::copy(bundled("breast-cancer-wdbc.csv"), place.path("cancer.csv")).expect("a copy");
-    place.ok("fit cancer.csv --label label --t 0.1 -o m.st");
+    place.ok("fit cancer.csv --label label --method gmml --t 0.1 -o m.st");
     for line in [
         "transform m.st cancer.csv",
         "neighbors m.st cancer.csv -k 200",
         "export m.st --form json -o -",
-        "fit cancer.csv --label label --t 0.1 -o -",
+        "fit cancer.csv --label label --method gmml --t 0.1 -o -",
     ] {
         let mut child = start(&place, line);
         let mut first = Vec::new();
@@ -63,7 +63,7 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[test]
 fn stderr_has_no_progress_bar_unless_it_is_a_terminal() {
     let place = Place::new();
-    let mut child = start(&place, "fit - --label label --t 0.5 -o m.st");
+    let mut child = start(&place, "fit - --label label --method gmml --t 0.5 -o m.st");
     let mut stdin = child.stdin.take().expect("stdin");
     stdin.write_all(&place.read("iris.csv")).expect("written");
     // A bar would appear after a second.

@@ -113,7 +113,7 @@ fn pairs_are_enough_for_those_that_learn_from_them() {
     }
     place.refuses(
         "fit iris.csv --ignore label --pairs pairs.csv --method lmnn -o m.st",
-        "error: lmnn does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN",
+        "error: lmnn does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN without --pairs",
     );
 }
 
@@ -168,9 +168,12 @@ fn what_cannot_be_is_refused_in_words() {
     );
     place.refuses(
         &fit("--method itml --set bounds=[0,1]"),
-        "error: bounds is 0, 1; it must be two squared distances above 0",
+        "error: --set bounds: bounds is 0, 1; it must be two squared distances above 0",
     );
-    place.refuses(&fit("--method itml --set gamma=0"), "error: gamma is 0; it must be above 0 and finite");
+    place.refuses(
+        &fit("--method itml --set gamma=0"),
+        "error: --set gamma: gamma is 0; it must be above 0 and finite",
+    );
     place.refuses(
         &fit("--method euclidean --max-iterations 5"),
         "error: --max-iterations has no effect: none of the methods iterates\nhint: leave it out; a closed form is one step, and so is each fit of a cross-validation",
@@ -187,7 +190,7 @@ fn what_cannot_be_is_refused_in_words() {
     );
     place.refuses(
         &fit("--method mmc --lambda 1"),
-        "error: --lambda has no effect on mmc\nhint: its own parameters are set with --set KEY=VALUE",
+        "error: --lambda has no effect on mmc\nhint: it goes with --method gmml; parameters of mmc are set with --set KEY=VALUE",
     );
     place.misuse(&fit("--method itml --set gamma"), "it must be KEY=VALUE, such as gamma=0.1");
     place.misuse(&fit("--method itml --time-limit 0"), "it must be a number of seconds above 0");
@@ -251,7 +254,7 @@ fn hopeless_tables_get_a_model_or_an_error_in_words() {
     }
     place.refuses(
         "fit t.csv --label label --method nca --rank 2 --set start=lda -o m.st",
-        "error: start is lda, with rank 2; it must be pca or identity: lda has fewer directions than there are classes",
+        "error: --set start: start is lda, with rank 2; it must be pca or identity: lda has fewer directions than there are classes",
     );
 }
 

@@ -37,7 +37,7 @@ fn a_streamed_fit_equals_the_fit_in_memory() {
         ["", "--standardize", "--t 0.3", "--shrinkage 0.1", "--lambda 0.5", "--balance classes", "--rank 2"]
     {
         place.ok(&format!("fit t.csv --label y --method gmml {options} -o whole.st"));
-        place.ok(&format!("fit t.csv --label y --stream {options} -o stream.st"));
+        place.ok(&format!("fit t.csv --label y --method gmml --stream {options} -o stream.st"));
         let (whole, stream) = (place.model("whole.st"), place.model("stream.st"));
         // S has condition 1e3 or less here, and each sum an error of some 1e-15.
         assert!(difference(&stream, &whole) < 1e-12, "{options}: {:e}", difference(&stream, &whole));
@@ -59,24 +59,24 @@ fn every_source_gives_the_same_sums() {
     for (k, part) in lines.chunks(250).enumerate() {
         place.write(&format!("parts/p{k}.csv"), format!("{header}\n{}\n", part.join("\n")));
     }
-    place.ok("fit t.csv --label y --stream -o file.st");
+    place.ok("fit t.csv --label y --method gmml --stream -o file.st");
     let file = place.model("file.st");
-    let ran = place.run_on("fit - --label y --stream -o stdin.st", text.as_bytes());
+    let ran = place.run_on("fit - --label y --method gmml --stream -o stdin.st", text.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     // The same blocks: the same bits.
     assert_eq!(place.read("file.st"), place.read("stdin.st"));
     for (source, name) in [("parts", "folder.st"), ("parts/p*.csv", "glob.st")] {
-        place.ok(&format!("fit {source} --label y --stream -o {name}"));
+        place.ok(&format!("fit {source} --label y --method gmml --stream -o {name}"));
         assert!(difference(&place.model(name), &file) < 1e-12, "{source}");
     }
     assert_eq!(place.read("folder.st"), place.read("glob.st"));
     // Threads change nothing.
-    place.ok("--threads 1 fit parts --label y --stream -o one.st");
-    place.ok("--threads 3 fit parts --label y --stream -o three.st");
+    place.ok("--threads 1 fit parts --label y --method gmml --stream -o one.st");
+    place.ok("--threads 3 fit parts --label y --method gmml --stream -o three.st");
     assert_eq!(place.read("one.st"), place.read("three.st"));
     // Without --stream, a folder of small files is one table.
-    place.ok("fit parts --label y --t 0.5 -o whole.st");
-    place.ok("fit t.csv --label y --t 0.5 -o one-file.st");
+    place.ok("fit parts --label y --method gmml --t 0.5 -o whole.st");
+    place.ok("fit t.csv --label y --method gmml --t 0.5 -o one-file.st");
     assert_eq!(place.read("whole.st"), place.read("one-file.st"));
 }
 
@@ -93,7 +93,7 @@ fn moments_of_parts_merge_into_those_of_the_whole() {
     let ran = place.ok("merge one.moments two.moments -o all.moments");
     assert_eq!(ran.stderr, "added 2 parts: 600 rows\n");
     place.ok("fit --moments all.moments --t 0.3 --standardize -o sums.st");
-    place.ok("fit t.csv --label y --t 0.3 --standardize -o whole.st");
+    place.ok("fit t.csv --label y --method gmml --t 0.3 --standardize -o whole.st");
     let (sums, whole) = (place.model("sums.st"), place.model("whole.st"));
     assert!(difference(&sums, &whole) < 1e-12);
     assert_eq!(sums.feature_names, ["a", "b", "c", "d"]);
@@ -153,7 +153,6 @@ fn sums_that_do_not_fit_together_are_refused() {
 fn what_needs_all_rows_is_refused_in_a_stream() {
     let place = place(60);
     for (option, value) in [
-        ("--method", "itml"),
         ("--pairs", "sampled"),
         ("--weights", "a"),
         ("--calibrate", "platt"),
@@ -164,12 +163,16 @@ fn what_needs_all_rows_is_refused_in_a_stream() {
         ("--rank", "auto"),
         ("--groups", "a"),
     ] {
-        let ran = place.run(&format!("fit t.csv --label y --stream {option} {value} -o m.st"));
+        let ran = place.run(&format!("fit t.csv --label y --method gmml --stream {option} {value} -o m.st"));
         assert_eq!(ran.code, 1, "{option}");
         assert!(ran.stderr.contains(option) && ran.stderr.contains("\nhint: "), "{}", ran.stderr);
     }
     place.refuses(
-        "fit t.csv --stream -o m.st",
+        "fit t.csv --label y --stream -o m.st",
+        "error: --stream has no effect on auto\nhint: it goes with --method gmml",
+    );
+    place.refuses(
+        "fit t.csv --method gmml --stream -o m.st",
         "error: a stream is learned from by its labels\nhint: --label COLUMN",
     );
     assert!(!place.names().iter().any(|name| name == "m.st"));
@@ -178,7 +181,7 @@ fn what_needs_all_rows_is_refused_in_a_stream() {
 #[test]
 fn a_streamed_fit_says_what_t_was_chosen_on() {
     let place = place(800);
-    let ran = place.ok("fit t.csv --label y --stream --selection-rows 300 -o m.st");
+    let ran = place.ok("fit t.csv --label y --method gmml --stream --selection-rows 300 -o m.st");
     assert!(
         ran.stderr.starts_with("streamed 800 rows; t chosen on a sample of 300 rows\n"),
         "{}",
@@ -186,9 +189,10 @@ fn a_streamed_fit_says_what_t_was_chosen_on() {
     );
     assert!(ran.stderr.contains("the training rows are not kept in the model"), "{}", ran.stderr);
     assert!(place.model("m.st").references.is_none() && place.model("m.st").threshold.is_some());
-    place.ok("fit t.csv --label y --stream --selection-rows 300 -o again.st");
+    place.ok("fit t.csv --label y --method gmml --stream --selection-rows 300 -o again.st");
     assert_eq!(place.read("m.st"), place.read("again.st"));
-    let ran = place.ok("fit t.csv --label y --stream --selection-rows 300 --keep-rows yes -o kept.st");
+    let ran = place
+        .ok("fit t.csv --label y --method gmml --stream --selection-rows 300 --keep-rows yes -o kept.st");
     assert!(
         ran.stderr.contains("note: a sample of 300 rows is kept in the model, not all"),
         "{}",
@@ -201,20 +205,22 @@ fn a_streamed_fit_says_what_t_was_chosen_on() {
 fn bad_rows_are_counted_and_shown() {
     let place = place(100);
     place.write("bad.csv", rows(100).replacen("k1\n", "k1\n1,2,three,4,k0\n1,2\n", 1));
-    place.ok("fit t.csv --label y --t 0.5 -o t.st");
+    place.ok("fit t.csv --label y --method gmml --t 0.5 -o t.st");
     for stream in ["", "--stream"] {
-        let ran = place.ok(&format!("fit bad.csv --label y --t 0.5 --skip-bad-rows 2 {stream} -o m.st"));
+        let ran = place
+            .ok(&format!("fit bad.csv --label y --method gmml --t 0.5 --skip-bad-rows 2 {stream} -o m.st"));
         let line = "note: 2 bad rows skipped:\n  bad.csv, line 4, column 'c': \"three\" is not a number\n  bad.csv, line 5: \
                     2 cells where line 1 has 5: \"1,2\"\n";
         assert!(ran.stderr.contains(line), "{}", ran.stderr);
         assert!(difference(&place.model("m.st"), &place.model("t.st")) < 1e-12);
-        let ran = place.run(&format!("fit bad.csv --label y --t 0.5 --skip-bad-rows 1 {stream} -o x.st"));
+        let ran = place
+            .run(&format!("fit bad.csv --label y --method gmml --t 0.5 --skip-bad-rows 1 {stream} -o x.st"));
         assert!(
             ran.stderr.contains("2 bad rows up to row 102, and --skip-bad-rows allows 1"),
             "{}",
             ran.stderr
         );
-        let ran = place.run(&format!("fit bad.csv --label y --t 0.5 {stream} -o x.st"));
+        let ran = place.run(&format!("fit bad.csv --label y --method gmml --t 0.5 {stream} -o x.st"));
         assert!(ran.stderr.starts_with("error: bad.csv, line 4, column 'c': \"three\" is not a number"));
     }
     assert!(!place.names().iter().any(|name| name == "x.st"));
@@ -223,7 +229,7 @@ fn bad_rows_are_counted_and_shown() {
 #[test]
 fn transform_and_predict_write_the_same_in_a_stream() {
     let place = place(700);
-    place.ok("fit t.csv --label y --t 0.5 -o m.st");
+    place.ok("fit t.csv --label y --method gmml --t 0.5 -o m.st");
     for form in ["csv", "npy"] {
         place.ok(&format!("transform m.st t.csv --label y -o whole.{form}"));
         place.ok(&format!("transform m.st t.csv --label y --stream -o stream.{form}"));
@@ -259,15 +265,15 @@ fn very_many_classes_are_read_twice() {
         text.push_str(&format!("{}\n", i % 1500));
     }
     place.write("many.csv", &text);
-    let ran = place.ok("fit many.csv --label y --stream --t 0.5 -o two.st");
+    let ran = place.ok("fit many.csv --label y --method gmml --stream --t 0.5 -o two.st");
     assert!(
         ran.stderr.contains("classes and more are too many for sums of each; all is read twice"),
         "{}",
         ran.stderr
     );
-    place.ok("fit many.csv --label y --t 0.5 -o whole.st");
+    place.ok("fit many.csv --label y --method gmml --t 0.5 -o whole.st");
     let difference = difference(&place.model("two.st"), &place.model("whole.st"));
     assert!(difference < 1e-11, "{difference:e}");
-    let ran = place.run_on("fit - --label y --stream --t 0.5 -o pipe.st", text.as_bytes());
+    let ran = place.run_on("fit - --label y --method gmml --stream --t 0.5 -o pipe.st", text.as_bytes());
     assert_eq!(ran.code, 0, "what a pipe may take is more: {}", ran.stderr);
 }

@@ -42,8 +42,8 @@ fn distances(text: &str) -> Vec<f64> {
 fn sparse_rows_give_what_the_same_rows_give_as_csv() {
     let place = Place::new();
     write_wide(&place);
-    let csv = place.ok("fit wide.csv --label y --lambda 0.5 --t 0.3 -o csv.st");
-    let svm = place.ok("fit wide.svm --lambda 0.5 --t 0.3 -o svm.st");
+    let csv = place.ok("fit wide.csv --label y --method gmml --lambda 0.5 --t 0.3 -o csv.st");
+    let svm = place.ok("fit wide.svm --method gmml --lambda 0.5 --t 0.3 -o svm.st");
     assert!(
         csv.stderr.contains("note: learned inside the 23 directions that the rows span"),
         "{}",
@@ -74,7 +74,7 @@ fn sparse_rows_give_what_the_same_rows_give_as_csv() {
 fn wide_tables_just_work_and_t_is_chosen() {
     let place = Place::new();
     write_wide(&place);
-    let ran = place.ok("fit wide.csv --label y -o m.st");
+    let ran = place.ok("fit wide.csv --label y --method gmml -o m.st");
     assert!(ran.stderr.contains("chosen on 24 rows by cross-validation"), "{}", ran.stderr);
     assert!(ran.stderr.contains("constant columns have weight 0: "), "{}", ran.stderr);
     assert_eq!(place.model("m.st").metric.rank(), 23);
@@ -85,7 +85,7 @@ fn wide_tables_just_work_and_t_is_chosen() {
 fn leading_directions_say_what_they_leave_out() {
     let place = Place::new();
     write_wide(&place);
-    let ran = place.ok("fit wide.svm --principal 5 --shrinkage 0.1 -o m.st");
+    let ran = place.ok("fit wide.svm --method gmml --principal 5 --shrinkage 0.1 -o m.st");
     assert!(ran.stderr.contains("note: learned inside 5 directions; "), "{}", ran.stderr);
     assert!(ran.stderr.contains(" % of the rows' squared lengths lie outside"), "{}", ran.stderr);
     assert_eq!(place.model("m.st").metric.rank(), 5);
@@ -96,11 +96,11 @@ fn what_needs_all_columns_by_all_columns_is_refused_with_a_way_out() {
     let place = Place::new();
     let lines: String = (0..6).map(|i| format!("{} {}:1 90000:{i}\n", i % 2, i + 1)).collect();
     place.write("huge.svm", lines);
-    let ran = place.run("fit huge.svm --shrinkage 0.1 -o m.st");
+    let ran = place.run("fit huge.svm --method gmml --shrinkage 0.1 -o m.st");
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("the fit needs 648.0 GB for 90000 columns"), "{}", ran.stderr);
     assert!(ran.stderr.contains("hint: --principal"), "{}", ran.stderr);
-    place.ok("fit huge.svm --t 0.5 -o m.st");
+    place.ok("fit huge.svm --method gmml --t 0.5 -o m.st");
     assert!(place.ok("inspect m.st").stdout.contains("90 000 columns to 5 coordinates"));
     let ran = place.run("export m.st --what matrix -o a.npy");
     assert!(ran.code == 1 && ran.stderr.contains("the matrix of 90000 columns has 65 GB"), "{}", ran.stderr);
@@ -128,7 +128,7 @@ fn a_kernel_tells_rings_apart_in_every_command() {
     for options in
         ["--kernel rbf", "--kernel rbf --landmarks 40 --standardize", "--kernel polynomial --degree 2"]
     {
-        place.ok(&format!("fit rings.csv --label ring {options} --rank 1 -o m.st"));
+        place.ok(&format!("fit rings.csv --label ring --method gmml {options} --rank 1 -o m.st"));
         let ran = place.ok("predict m.st more.csv --label ring -o p.csv");
         assert!(ran.stderr.contains("0 of 60 wrong"), "{options}: {}", ran.stderr);
         assert_eq!(place.ok("transform m.st more.csv --label ring").stdout.lines().next(), Some("z1,label"));
@@ -150,7 +150,7 @@ fn kernel_options_are_checked() {
     let place = Place::new();
     write_rings(&place, "rings.csv", 20, 1);
     let refused = |options: &str, reason: &str| {
-        let ran = place.run(&format!("fit rings.csv --label ring -o m.st {options}"));
+        let ran = place.run(&format!("fit rings.csv --label ring --method gmml -o m.st {options}"));
         assert!(ran.code != 0 && ran.stderr.contains(reason), "{options}: {}", ran.stderr);
     };
     refused("--kernel rbf --gamma -1", "--gamma is -1; it must be finite and above 0");
@@ -158,7 +158,7 @@ fn kernel_options_are_checked() {
     refused("--kernel linear --gamma 1", "--gamma goes with --kernel rbf or polynomial");
     refused("--gamma 1", "--kernel");
     refused("--kernel precomputed", "the kernel is 20 x 2; it must be square");
-    refused("--kernel rbf --principal 2", "--principal is given; it must be left out with a kernel");
+    refused("--kernel rbf --principal 2", "--principal and --kernel cannot be combined\nhint: --landmarks");
     place.write("pairs.csv", "first,second,similar\n1,3,yes\n1,2,no\n");
-    refused("--kernel rbf --pairs pairs.csv", "--kernel goes with labels, not with pairs");
+    refused("--kernel rbf --pairs pairs.csv", "--kernel goes with --label, not with --pairs FILE");
 }

@@ -1,6 +1,6 @@
 //! `mahala evaluate`: the error of nearest neighbours on held-out rows, method by method.
 
-use crate::args::{InputArgs, LearnArgs, at_least, dataset, explain};
+use crate::args::{InputArgs, LearnArgs, RankArg, at_least, dataset};
 use crate::commands::fit::PairsArg;
 use crate::commands::{create_output, print, write_figure};
 use crate::figure::BarPlot;
@@ -23,7 +23,8 @@ use std::time::Instant;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala evaluate wine.csv --label class                    40 runs of halves
-  mahala evaluate wine.csv --label class --pairs sampled    as in the paper
+  mahala evaluate wine.csv --label class --methods gmml --pairs sampled
+      as in the paper
   mahala evaluate wine.csv --label class --methods gmml,itml --set gamma=0.1
   mahala evaluate wine.csv --label class --folds 10 --json
   mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
@@ -33,11 +34,12 @@ pub(crate) struct Evaluate {
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
-    /// The methods to compare
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Gmml])]
+    /// The methods to compare; an option goes to those that have it, and is refused if none has
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Auto])]
     pub methods: Vec<Method>,
     /// How often to draw halves, each tested against the other
     #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1))]
+    #[arg(conflicts_with_all = ["folds", "train_rows", "test_rows"])]
     pub runs: usize,
     /// Cross-validate over this many folds instead of halves
     #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
@@ -121,24 +123,26 @@ struct Outcome {
 
 /// Evaluates every method on the same splits.
 pub(crate) fn run(args: &Evaluate) -> Result<()> {
-    if matches!(args.pairs, PairsArg::File(_)) {
-        bail!("--pairs must be all or sampled here: held-out rows need labels");
-    }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let (mut table, groups) =
         args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
     let data = Grouped { rows: dataset(&mut table)?, groups };
     let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
-    let methods = configure(&args.methods, &args.method, &gmml)?;
+    let steering = match args.learn.rank {
+        Some(RankArg::Chosen) => args.method.with("reduce", json!(true)),
+        _ => args.method.clone(),
+    };
+    let methods = configure(&args.methods, &steering, &gmml)?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
-    check_runs(&runs, args.learn.k)?;
+    check_runs(&runs, gmml.k)?;
+    runs.iter().flatten().try_for_each(|split| args.learn.check_folds(split.train.len()))?;
     let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
     let outcomes = methods
         .iter()
         .map(|method| evaluate(method, &data, &runs, &progress))
         .collect::<Result<Vec<_>>>()
         .map_err(|error| match error.downcast::<mahala::Error>() {
-            Ok(error) => explain(error, &table.names),
+            Ok(error) => args.method.explain(error, &table.names),
             Err(other) => other,
         })?;
     progress.finish();

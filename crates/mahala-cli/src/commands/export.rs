@@ -92,7 +92,8 @@ fn check_exportable(args: &Export, form: Form, model: &Model) -> Result<()> {
     Ok(())
 }
 
-fn form_of(args: &Export) -> Result<Form> {
+/// The form asked for, or else that of the name.
+pub(crate) fn form_of(args: &Export) -> Result<Form> {
     let extension = args.output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     Ok(match (args.form, extension.as_deref()) {
         (Some(form), _) => form,

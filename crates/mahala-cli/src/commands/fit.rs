@@ -1,6 +1,6 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
-use crate::args::{BalanceArg, InputArgs, LearnArgs, PriorArg};
+use crate::args::{InputArgs, LearnArgs, PriorArg};
 use crate::beyond::BeyondArgs;
 use crate::commands::create_output;
 use crate::commands::fit_gmml::fit_gmml;
@@ -11,8 +11,7 @@ use crate::kernel_args::KernelArgs;
 use crate::methods::{Method, MethodArgs};
 use anyhow::{Result, bail};
 use clap::Args;
-use mahala::{Model, PairRule, TChoice};
-use serde_json::json;
+use mahala::{Model, PairRule};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -23,19 +22,19 @@ use std::str::FromStr;
   mahala fit wine.csv --label class -o wine.safetensors
   mahala fit wine.csv --label class --method gmml -o wine.safetensors
   mahala fit wine.csv --label class --method itml -o wine.safetensors
-  mahala fit emb.npy --label -1 --shrinkage 0.1 -o emb.safetensors
+  mahala fit emb.npy --label -1 --method gmml --shrinkage 0.1 -o m.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
-  mahala fit posts.csv --label tags --multilabel ';' -o m.safetensors
-  mahala fit wine.csv --label class --local class -o local.safetensors
-  mahala fit rings.csv --label ring --kernel rbf -o rings.safetensors
+  mahala fit posts.csv --label tags --method gmml --multilabel ';' -o m.st
+  mahala fit wine.csv --label class --method gmml --local class -o local.st
+  mahala fit rings.csv --label ring --method gmml --kernel rbf -o rings.st
   mahala fit rings.csv --label ring --method auto-kernel -o rings.safetensors
-  mahala fit texts.svm --principal 300 -o m.safetensors    sparse stays so
-  mahala fit big.parquet --label y -o m.safetensors        large files: one pass
+  mahala fit texts.svm --method gmml --principal 300 -o m.st    sparse stays so
+  mahala fit big.parquet --label y --method gmml -o m.st        in one pass
   mahala fit 'part-*.csv.gz' --label y -o m.safetensors    a folder or pattern
   mahala fit --moments all.moments --t 0.3 -o m.safetensors
-  zcat big.csv.gz | mahala fit - --stream --label y -o m.safetensors")]
+  zcat big.csv.gz | mahala fit - --label y --method gmml --stream -o m.st")]
 pub(crate) struct Fit {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; a folder or pattern; - for stdin
     #[arg(required_unless_present = "moments")]
@@ -46,7 +45,7 @@ pub(crate) struct Fit {
     /// Where to write the model
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// How to learn [default: auto; gmml where an option is given that is of gmml alone, such as --t]
+    /// How to learn [default: auto, which chooses everything; gmml from --pairs FILE and --moments]
     #[arg(long, value_enum, hide_default_value = true)]
     pub method: Option<Method>,
     /// The column that names each row's group; whatever is chosen is chosen on folds that keep groups whole
@@ -61,7 +60,7 @@ pub(crate) struct Fit {
     /// Keep the training rows in the model, for `predict` and `neighbors` [default: up to 100 MB]
     #[arg(long, value_name = "yes|no", value_parser = yes_or_no)]
     pub keep_rows: Option<bool>,
-    /// Read in one pass, a block at a time, and choose t alone, on a sample [default: above 256 MB of numbers]
+    /// Read in one pass, a block at a time, and choose t on a sample [default: gmml above 256 MB of numbers]
     #[arg(long, conflicts_with = "moments")]
     pub stream: bool,
     /// Sums of `mahala moments` to learn from; rows, if there are some, are the sample on which t is chosen
@@ -112,15 +111,13 @@ impl PairsArg {
 /// Learns, writes, reports.
 pub(crate) fn run(args: &Fit) -> Result<()> {
     check_stdout(args)?;
-    args.beyond.check(args.has_pairs(), args.keep_rows)?;
-    check_groups(args)?;
     let output = create_output(&args.output, &inputs(args))?;
     let data = match (&args.moments, &args.data) {
         (Some(moments), _) => return fit_moments(args, moments, output),
         (None, Some(data)) => data,
         (None, None) => bail!("there are no rows to learn from"),
     };
-    if streams(args, data)? {
+    if streams(args, data) {
         return fit_stream(args, data, output);
     }
     let (mut data, groups) = if args.reads_sparse() {
@@ -135,47 +132,21 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
             "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
         );
     }
-    if args.second.is_some() && !args.has_pairs() {
-        bail!("--second goes with --pairs FILE");
+    if !args.has_pairs() {
+        args.learn.check_folds(data.n)?;
     }
-    if args.method_for(&data) == Method::Gmml && args.steering.is_idle() {
+    if args.method() == Method::Gmml {
         return fit_gmml(args, &gmml, &mut data, groups.as_ref(), weights.as_deref(), output);
     }
     fit_method(args, &gmml, &mut data, groups.as_ref(), output)
 }
 
 impl Fit {
-    /// The method asked for: everything chosen, unless options of GMML say what to choose.
+    /// The method asked for. Unless one is named, everything is chosen; from pairs and from sums, where the automatic
+    /// mode cannot learn, t is.
     pub(crate) fn method(&self) -> Method {
-        let gmml = self.own_options().iter().any(|option| option.1);
-        self.method.unwrap_or(if gmml { Method::Gmml } else { Method::Auto })
-    }
-
-    /// The same for a table that was read: sparse rows, or more columns than rows, are learned from in their span.
-    pub(super) fn method_for(&self, table: &Table) -> Method {
-        let wide = table.sparse.is_some() || table.names.len() > table.n.max(WIDE);
-        if self.method.is_none() && wide { Method::Gmml } else { self.method() }
-    }
-
-    /// The options of GMML alone, and whether each is given.
-    pub(super) fn own_options(&self) -> Vec<(&'static str, bool)> {
-        let (learn, beyond) = (&self.learn, &self.beyond);
-        vec![
-            ("--t", learn.t != TChoice::CrossValidated),
-            ("--lambda", learn.lambda.is_some()),
-            ("--shrinkage", learn.shrinkage.is_some()),
-            ("--prior", !matches!(learn.prior, PriorArg::Identity)),
-            ("--principal", learn.principal.is_some()),
-            ("--balance", !matches!(learn.balance, BalanceArg::None)),
-            ("--weights", beyond.weights.is_some()),
-            ("--calibrate", beyond.calibrate.is_some()),
-            ("--multilabel", beyond.multilabel.is_some()),
-            ("--local", beyond.local.is_some()),
-            ("--kernel", self.kernel.kernel.is_some()),
-            ("--pairs", self.pairs != PairsArg::All),
-            ("--rank", learn.given_rank().is_some()),
-            ("--standardize", learn.standardize),
-        ]
+        let no_labels = self.has_pairs() || self.moments.is_some();
+        self.method.unwrap_or(if no_labels { Method::Gmml } else { Method::Auto })
     }
 
     pub(super) fn has_pairs(&self) -> bool {
@@ -190,48 +161,9 @@ impl Fit {
             || beyond.local.is_some()
             || beyond.calibrate.is_some()
             || self.kernel.kernel.is_some();
-        !dense
-            && !self.has_pairs()
-            && self.groups.is_none()
-            && matches!(self.method(), Method::Gmml | Method::Auto)
+        !dense && !self.has_pairs() && self.groups.is_none() && self.method() == Method::Gmml
     }
 }
-
-/// Groups are of use where something is chosen by held-out rows, or, to the recipe, where pairs are summed.
-fn check_groups(args: &Fit) -> Result<()> {
-    if args.groups.is_none() {
-        return Ok(());
-    }
-    let method = args.method();
-    let beyond = &args.beyond;
-    let other = [
-        ("--pairs FILE", args.has_pairs()),
-        ("--stream", args.stream),
-        ("--moments", args.moments.is_some()),
-        ("--weights", beyond.weights.is_some()),
-        ("--multilabel", beyond.multilabel.is_some()),
-        ("--local", beyond.local.is_some()),
-        ("--calibrate", beyond.calibrate.is_some()),
-        ("--kernel", args.kernel.kernel.is_some()),
-    ];
-    if let Some((option, _)) = other.iter().find(|option| option.1) {
-        bail!("--groups and {option} cannot be combined");
-    }
-    let name = method.name();
-    match method {
-        Method::Auto | Method::AutoKernel | Method::Recipe => Ok(()),
-        Method::Gmml if args.learn.t == TChoice::CrossValidated => Ok(()),
-        Method::Gmml => bail!("--groups has no effect where t is given\nhint: leave out --t, or --groups"),
-        Method::Itml if args.steering.sets("gamma", &json!("auto")) => Ok(()),
-        Method::Itml => bail!("--groups has no effect where gamma is given\nhint: --set gamma=auto"),
-        _ => {
-            bail!("--groups has no effect on {name}\nhint: it goes with --method auto, gmml, itml or recipe")
-        }
-    }
-}
-
-/// Columns from which a table with fewer rows is called wide.
-const WIDE: usize = 100;
 
 /// Said where `predict` will need the training rows again.
 pub(super) fn rows_not_kept(data: &Table, model: &Model) -> Option<String> {

@@ -41,9 +41,6 @@ pub(super) fn fit_gmml(
     output: AtomicFile,
 ) -> Result<()> {
     let learned = match (&args.pairs, &args.beyond.multilabel, args.beyond.local) {
-        (PairsArg::File(_), ..) if args.kernel.kernel.is_some() => {
-            bail!("--kernel goes with labels, not with pairs")
-        }
         (PairsArg::File(path), ..) => fit_pairs(args, gmml, data, path)?,
         (_, Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
         (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
@@ -87,10 +84,6 @@ fn fit_labels(
         progress.at(done, total);
         true
     };
-    if args.kernel.kernel.is_some() && (weights.is_some() || args.beyond.calibrate.is_some()) {
-        let option = if weights.is_some() { "--weights" } else { "--calibrate" };
-        bail!("--kernel and {option} cannot be combined");
-    }
     let (mut learned, z) = match args.kernel.kernel {
         Some(_) => fit_kernel(args, gmml, table, &labels, watch)?,
         None => fit_linear(args, gmml, table, &labels, (groups, weights), watch)?,
@@ -150,7 +143,7 @@ fn fit_kernel(
     watch: &mut Watch<'_>,
 ) -> Result<(Learned, Rows)> {
     let data = Dataset::new(rows(table)?, labels.clone())?;
-    let kernel = args.kernel.kernel_gmml(gmml, data.rows())?;
+    let kernel = args.kernel.kernel_gmml(gmml, data.rows());
     let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
     let model = fit.into_model(&kernel, table.names.clone());
@@ -301,12 +294,11 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     }
     let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {
-        let fewest = selection.rows - selection.rows.div_ceil(args.learn.cv_folds.min(selection.rows));
-        if args.learn.k > fewest {
-            notes.push(format!(
-                "t was chosen with {fewest} voting neighbours, as there are not {}",
-                args.learn.k
-            ));
+        let plain = Gmml::default();
+        let (k, folds) = (args.learn.k.unwrap_or(plain.k), args.learn.cv_folds.unwrap_or(plain.folds));
+        let fewest = selection.rows - selection.rows.div_ceil(folds.min(selection.rows));
+        if k > fewest {
+            notes.push(format!("t was chosen with {fewest} voting neighbours, as there are not {k}"));
         }
     }
     notes.extend(rows_not_kept(data, model));

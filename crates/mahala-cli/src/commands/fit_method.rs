@@ -1,6 +1,6 @@
 //! `mahala fit --method`: any method but GMML.
 
-use crate::args::{RankArg, dataset, explain};
+use crate::args::{RankArg, dataset};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
 use crate::commands::fit_gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::print;
@@ -9,7 +9,7 @@ use crate::methods::{Configured, Method, configure};
 use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::{say, table};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use mahala::learners::{Learned, Report, Step, Training};
 use mahala::{
     Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
@@ -25,23 +25,23 @@ pub(super) fn fit_method(
     groups: Option<&Labels>,
     mut output: AtomicFile,
 ) -> Result<()> {
-    let method = args.method_for(data);
-    check_options(args, method)?;
+    let method = args.method();
     let steering = match args.learn.rank {
-        Some(RankArg::Chosen) if !method.chooses() => {
-            bail!("--rank auto goes with --method auto; {} takes a number", method.name())
-        }
         Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
         _ => args.steering.clone(),
     };
     let method = configure(&[method], &steering, gmml)?.pop().context("no method")?;
-    let (model, report) = match &args.pairs {
+    let (mut model, report) = match &args.pairs {
         PairsArg::File(path) => {
             let given = given_pairs(args, data, path)?;
             from_pairs(args, &method, data, given)?
         }
         _ => from_labels(args, &method, data, groups)?,
     };
+    if let Some(k) = args.learn.k {
+        // What `predict` votes with; a method that votes itself has it among its parameters anyway.
+        model.params["k"] = json!(k);
+    }
     model.write_to(&mut output)?;
     output.commit()?;
     if !report.outcome.is_final() {
@@ -70,7 +70,7 @@ fn from_labels(
         Some(groups) => Training::Grouped(&data, groups),
         None => Training::Labelled(&data),
     };
-    let learned = learn(method, &training, table)?;
+    let learned = learn(args, method, &training, table)?;
     let keep = keeps_rows(args, data.len(), learned.metric.rank());
     let references = keep.then_some((data.rows(), data.labels()));
     let report = learned.report.clone();
@@ -91,7 +91,7 @@ fn from_labels(
 fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
     let first = given.first.len();
     let (rows, pairs) = one_table(given)?;
-    let learned = learn(method, &Training::Paired(&rows, &pairs), table)?;
+    let learned = learn(args, method, &Training::Paired(&rows, &pairs), table)?;
     let squared = squared_pair_distances(&learned.metric, &rows, &rows, &pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let threshold = best_threshold(&distances, &pairs);
@@ -111,7 +111,7 @@ fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> R
     Ok((model, report))
 }
 
-fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<Learned> {
+fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table) -> Result<Learned> {
     let name = method.method.name();
     let progress = Progress::spinner(name);
     let show = &mut |step: Step| {
@@ -125,11 +125,8 @@ fn learn(method: &Configured, training: &Training<'_>, table: &Table) -> Result<
             _ => format!("{name}: iteration {}{objective}", step.iteration),
         });
     };
-    let (learned, _) = method.learn(training, show).map_err(|error| match error {
-        // ITML's, given by --set; --gamma is a kernel's.
-        mahala::Error::Parameter { name: "gamma", .. } => error.into(),
-        _ => explain(error, &table.names),
-    })?;
+    let (learned, _) =
+        method.learn(training, show).map_err(|error| args.steering.explain(error, &table.names))?;
     progress.finish();
     Ok(learned)
 }
@@ -142,25 +139,6 @@ fn one_table(given: Given) -> Result<(Rows, Pairs)> {
     let rows = Rows::new([first.values(), second.values()].concat(), columns)?;
     let all = rows.len();
     Ok((rows, Pairs::new(pairs.as_slice().iter().map(moved).collect(), all, all)?))
-}
-
-/// Options of GMML, and pairs for a method that needs labels.
-fn check_options(args: &Fit, method: Method) -> Result<()> {
-    let name = method.name();
-    if args.learn.given_rank().is_some() && !method.has("rank")? {
-        bail!("--rank has no effect on {name}\nhint: --rank auto, or --method gmml");
-    }
-    let shared = ["--pairs", "--rank", "--standardize"];
-    let own = args.own_options().into_iter().find(|(option, given)| *given && !shared.contains(option));
-    if let Some((option, _)) = own.filter(|_| method != Method::Gmml) {
-        bail!("{option} has no effect on {name}\nhint: its own parameters are set with --set KEY=VALUE");
-    }
-    if args.has_pairs() && !method.learns_from_pairs() {
-        bail!(
-            "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN"
-        );
-    }
-    Ok(())
 }
 
 fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report) {

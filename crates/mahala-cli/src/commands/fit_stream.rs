@@ -1,6 +1,6 @@
 //! `mahala fit` without all rows at hand: in a stream, or from sums.
 
-use crate::args::{RankArg, dataset, explain};
+use crate::args::{dataset, explain};
 use crate::commands::fit::{Fit, PairsArg, keeps_rows};
 use crate::commands::fit_gmml::{Learned, write_and_report};
 use crate::commands::load_moments;
@@ -15,44 +15,22 @@ use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates}
 use std::path::Path;
 
 /// Whether the rows are read in a stream: if asked for, or if they are many and nothing else needs them.
-pub(super) fn streams(args: &Fit, data: &Path) -> Result<bool> {
-    let needs = needs_rows(args);
-    if args.stream {
-        if let Some(option) = needs {
-            bail!("{option} needs all rows at once\nhint: leave {option} or --stream out");
-        }
-        return Ok(true);
-    }
-    if needs.is_some() || args.label.is_none() || !args.input.is_large(data) {
-        return Ok(false);
-    }
-    if args.method.is_none() {
-        say(
-            "note: the rows are many, so they are read in one pass and t alone is chosen, on a sample; all at once: \
-             --method auto",
-        );
-    }
-    Ok(true)
+pub(super) fn streams(args: &Fit, data: &Path) -> bool {
+    args.stream || (!needs_rows(args) && args.label.is_some() && args.input.is_large(data))
 }
 
-/// The first option that needs all rows at hand.
-fn needs_rows(args: &Fit) -> Option<&'static str> {
-    let (learn, beyond) = (&args.learn, &args.beyond);
-    let options = [
-        ("--method", args.method.is_some_and(|method| method != Method::Gmml)),
-        ("--set", !args.steering.is_idle()),
-        ("--groups", args.groups.is_some()),
-        ("--pairs", args.pairs != PairsArg::All),
-        ("--second", args.second.is_some()),
-        ("--weights", beyond.weights.is_some()),
-        ("--calibrate", beyond.calibrate.is_some()),
-        ("--multilabel", beyond.multilabel.is_some()),
-        ("--local", beyond.local.is_some()),
-        ("--kernel", args.kernel.kernel.is_some()),
-        ("--principal", learn.principal.is_some()),
-        ("--rank", matches!(learn.rank, Some(RankArg::Chosen))),
-    ];
-    options.iter().find(|option| option.1).map(|option| option.0)
+/// Whether all rows must be at hand.
+fn needs_rows(args: &Fit) -> bool {
+    let beyond = &args.beyond;
+    args.method() != Method::Gmml
+        || args.groups.is_some()
+        || args.pairs != PairsArg::All
+        || args.kernel.kernel.is_some()
+        || args.learn.principal.is_some()
+        || beyond.weights.is_some()
+        || beyond.calibrate.is_some()
+        || beyond.multilabel.is_some()
+        || beyond.local.is_some()
 }
 
 /// Learns from a stream.
@@ -80,9 +58,6 @@ pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<
 
 /// Learns from sums; rows, if there are some, are a sample.
 pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result<()> {
-    if let Some(option) = needs_rows(args) {
-        bail!("{option} needs all rows, and --moments has their sums alone\nhint: leave {option} out");
-    }
     let moments = load_moments(path)?;
     let gmml = args.learn.gmml(PairRule::All, moments.columns())?;
     let sample = args.data.as_ref().map(|data| sample_of(args, data, &moments)).transpose()?;

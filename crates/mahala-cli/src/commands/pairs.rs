@@ -32,7 +32,7 @@ pub(crate) struct PairsCommand {
     #[arg(long, value_name = "FILE")]
     pub second: Option<PathBuf>,
     /// Call pairs at most this far apart the same [default: the model's]
-    #[arg(long, value_name = "DISTANCE")]
+    #[arg(long, value_name = "DISTANCE", value_parser = distance, allow_negative_numbers = true)]
     pub threshold: Option<f64>,
     /// Also write how likely each pair is the same (the model must be fitted with --calibrate)
     #[arg(long)]
@@ -113,9 +113,16 @@ fn probabilities(args: &PairsCommand, model: &Model, distances: &[f64]) -> Resul
         return Ok(None);
     }
     let calibration = model.calibration.as_ref().context(
-        "the model has no probabilities\nhint: fit it with --calibrate platt, or --calibrate isotonic",
+        "--probabilities: the model has none\nhint: fit it with --calibrate platt, or --calibrate isotonic",
     )?;
     Ok(Some(distances.iter().map(|&distance| calibration.probability(distance)).collect()))
+}
+
+fn distance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(distance) if distance.is_finite() && distance >= 0.0 => Ok(distance),
+        _ => Err("it must be a distance: a finite number, at least 0".into()),
+    }
 }
 
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {

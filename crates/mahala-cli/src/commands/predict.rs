@@ -28,14 +28,14 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
     /// Rows that vote [default: those kept in the model]
-    #[arg(long, value_name = "FILE", requires = "train_label")]
+    #[arg(long, value_name = "FILE")]
     pub train: Option<PathBuf>,
     /// The column with their classes
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, requires = "train")]
     pub train_label: Option<ColumnRef>,
-    /// Neighbours that vote
-    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
-    pub k: usize,
+    /// Neighbours that vote [default: as many as `fit` was told, else 5]
+    #[arg(short, long, value_parser = at_least(1))]
+    pub k: Option<usize>,
     /// Read, predict and write a block at a time [default: above 256 MB of numbers]
     #[arg(long)]
     pub stream: bool,
@@ -52,13 +52,11 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     let train = args.train.as_deref().unwrap_or(&args.model);
     let mut output = create_output(&args.output, &[&args.model, &args.data, train])?;
     let (voters, labels) = voters(args, &model)?;
-    if args.k > voters.len() {
-        bail!("-k is {}, but only {} can vote", args.k, table::count(voters.len() as u64, "row"));
-    }
-    let voting = Voting::new(args, &model, voters, labels)?;
+    let k = neighbours(args, &model, voters.len())?;
+    let voting = Voting::new(args, &model, voters, labels, k)?;
     let mut text = Text::default();
     text.header()?;
-    let score = if args.stream || args.input.is_large(&args.data) {
+    let (score, labelled) = if args.stream || args.input.is_large(&args.data) {
         let mut stream = args.input.stream_for(&model, &args.data, args.label.as_ref())?;
         let progress = Progress::spinner(&format!("predicting {}", stream.source));
         output.write_all(&text.take()?)?;
@@ -74,22 +72,41 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         })?;
         progress.finish();
         stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
-        score
+        (score, args.label.is_some())
     } else {
         let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
         let found = voting.search(&transformed(&model, &mut table)?)?;
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
         let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
-        score.check(&voting.labels)?;
+        if args.label.is_some() {
+            score.check(&voting.labels)?;
+        }
         output.write_all(&text.take()?)?;
-        score
+        (score, table.labels.is_some())
     };
-    score.check(&voting.labels)?;
-    output.commit()?;
     if args.label.is_some() {
+        score.check(&voting.labels)?;
+    }
+    output.commit()?;
+    // The labels of a LIBSVM file are there unasked, and in a file of new rows often no classes.
+    if labelled && score.unknown < score.rows {
         score.tell();
     }
     Ok(())
+}
+
+/// How many neighbours vote: as typed, or as the model was fitted; models of old may not tell.
+fn neighbours(args: &Predict, model: &Model, voters: usize) -> Result<usize> {
+    let fitted = model.params["k"].as_u64().and_then(|k| usize::try_from(k).ok());
+    let k = args.k.or(fitted).unwrap_or(5);
+    let rows = table::count(voters as u64, "row");
+    match args.k {
+        Some(k) if k > voters => bail!("-k is {k}, but only {rows} can vote"),
+        None if k > voters => {
+            bail!("the model votes with {k} neighbours, but only {rows} can vote\nhint: -k N")
+        }
+        _ => Ok(k),
+    }
 }
 
 /// Rows that vote, and how they are searched.
@@ -113,7 +130,7 @@ struct Found {
 }
 
 impl<'a> Voting<'a> {
-    fn new(args: &Predict, model: &'a Model, voters: Rows, labels: Labels) -> Result<Self> {
+    fn new(args: &Predict, model: &'a Model, voters: Rows, labels: Labels, k: usize) -> Result<Self> {
         let rows = match (&args.train, &model.local) {
             (Some(_), Some(_)) => bail!(
                 "this model has local metrics, which go with the rows they were learned on\nhint: leave --train out"
@@ -122,7 +139,7 @@ impl<'a> Voting<'a> {
             _ => Searched::Global(Knn::new(voters)?),
         };
         let canonical = labels.names().iter().map(|name| canonical_label(name).into_owned()).collect();
-        Ok(Self { rows, labels, canonical, k: args.k })
+        Ok(Self { rows, labels, canonical, k })
     }
 
     fn search(&self, z: &Rows) -> mahala::Result<Found> {
@@ -262,6 +279,12 @@ fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
     match (&args.train, &model.references) {
         (Some(path), _) => {
             let mut table = args.input.read_for(model, path, args.train_label.as_ref())?;
+            if table.labels.is_none() {
+                bail!(
+                    "{} was read without labels\nhint: name their column with --train-label COLUMN",
+                    table.source
+                );
+            }
             let labels = labels(&table)?;
             Ok((transformed(model, &mut table)?, labels))
         }

@@ -6,7 +6,7 @@ use crate::commands::{create_output, print, write_figure};
 use crate::figure::{LinePlot, LineSeries, Mark};
 use crate::input::ColumnRef;
 use crate::progress::Progress;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
 use serde_json::json;
@@ -51,12 +51,10 @@ pub(crate) struct Curve {
 
 /// Computes the curve and shows it.
 pub(crate) fn run(args: &Tune) -> Result<()> {
-    if matches!(args.pairs, PairsArg::File(_)) {
-        bail!("--pairs must be all or sampled here: the curve needs labels");
-    }
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let mut table = args.input.read(&args.data, args.label.as_ref())?;
     let data = dataset(&mut table)?;
+    args.learn.check_folds(data.len())?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;
     let curve = curve(&gmml, &data, args.steps).map_err(|error| explain(error, &table.names))?;
     if let (Some(svg), Some(path)) = (svg, &args.svg) {

@@ -1,0 +1,392 @@
+//! The cells: contexts (command, method, source) times options with values that must change something.
+
+/// The commands that are tried; each of their options is in a list below.
+pub(crate) const COMMANDS: [&str; 11] = [
+    "fit",
+    "evaluate",
+    "tune",
+    "transform",
+    "predict",
+    "neighbors",
+    "pairs",
+    "moments",
+    "merge",
+    "inspect",
+    "export",
+];
+
+const METHODS: [&str; 12] = [
+    "euclidean",
+    "covariance",
+    "gmml",
+    "auto",
+    "auto-kernel",
+    "recipe",
+    "itml",
+    "lmnn",
+    "nca",
+    "mcml",
+    "mmc",
+    "flatgeo",
+];
+
+/// An option with a value, and what it needs beside it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    /// As it is typed, and named in messages.
+    pub(crate) name: &'static str,
+    pub(crate) value: &'static str,
+    /// Options without which this one means nothing; they stand on both sides of the comparison.
+    needs: &'static str,
+    /// The table on which it can be seen, instead of `t.csv`.
+    table: &'static str,
+}
+
+/// A command line without the option.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) command: &'static str,
+    pub(crate) method: &'static str,
+    pub(crate) source: &'static str,
+    line: String,
+}
+
+/// One option in one context.
+pub(crate) struct Cell {
+    pub(crate) context: Context,
+    pub(crate) option: Case,
+}
+
+impl Cell {
+    /// The line to compare with: without the option, or with another value of it.
+    pub(crate) fn without(&self) -> String {
+        let mut words = self.words();
+        if let Some(at) = self.place(&words)
+            && (self.option.value.is_empty() || words[at + 1] == self.option.value)
+        {
+            words.drain(at..=at + usize::from(!self.option.value.is_empty()));
+        }
+        words.join(" ")
+    }
+
+    /// The line with the option.
+    pub(crate) fn with(&self) -> String {
+        let value = match (self.option.name, self.context.method) {
+            ("--set", method) => setting(method),
+            _ => self.option.value,
+        };
+        let mut words = self.words();
+        if self.option.name != "--set"
+            && let Some(at) = self.place(&words)
+        {
+            words.drain(at..=at + usize::from(!self.option.value.is_empty()));
+        }
+        words.extend([self.option.name.to_owned(), value.to_owned()]);
+        words.join(" ").trim_end().to_owned()
+    }
+
+    fn words(&self) -> Vec<String> {
+        let line = format!("{} {}", self.context.line, self.option.needs);
+        let table = |word: &str| match word {
+            "t.csv" | "sets.csv" if !self.option.table.is_empty() => self.option.table.to_owned(),
+            other => other.to_owned(),
+        };
+        let mut words: Vec<String> = line.split_whitespace().map(table).collect();
+        // Runs go with halves alone.
+        if ["--folds", "--train-rows", "--test-rows"].contains(&self.option.name)
+            && let Some(at) = words.iter().position(|word| word == "--runs")
+        {
+            words.drain(at..=at + 1);
+        }
+        words
+    }
+
+    fn place(&self, words: &[String]) -> Option<usize> {
+        words.iter().position(|word| word == self.option.name)
+    }
+
+    /// Whether a message refuses what this option needs.
+    pub(crate) fn needs_refused(&self, message: &str) -> bool {
+        self.option.needs.split_whitespace().any(|word| word.starts_with("--") && message.contains(word))
+    }
+
+    /// Why the option rightly changes nothing here.
+    pub(crate) fn excuse(&self) -> Option<&'static str> {
+        let Context { command, method, source, .. } = self.context;
+        match (self.option.name, command) {
+            ("--threads", _) => Some("results do not depend on the number of threads"),
+            ("--seed", "fit" | "evaluate") if method != "auto" => Some(
+                "a table so small is used whole: folds of a closed t, pairs and landmarks may not be drawn",
+            ),
+            ("--standardize", "evaluate") if ["covariance", "mcml"].contains(&method) => {
+                Some("the metric is the same in any unit")
+            }
+            ("--form", "export") => Some("it says what the name says, too"),
+            ("--keep-rows", "fit") if source == "moments and rows" => {
+                Some("a sample is kept only if asked for; 'no' is what is done")
+            }
+            ("--format", _) => Some("it says what the first bytes say, too"),
+            ("--output", _) => Some("it says where the same goes"),
+            ("--stream", _) => Some("the same numbers, in less memory"),
+            ("--pairs", "fit" | "evaluate" | "tune") if self.option.value == "all" => {
+                Some("it says what is done anyway")
+            }
+            ("--ignore", "transform" | "predict" | "neighbors" | "pairs") => {
+                Some("the columns a model wants are picked by name; others need not be named")
+            }
+            ("--header", "transform" | "predict" | "neighbors" | "pairs") => {
+                Some("a first line with the names of the model's columns is a header")
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A parameter of the method's own that changes what it learns.
+fn setting(method: &str) -> &'static str {
+    match method {
+        "auto" | "auto-kernel" => "reduce=true",
+        "recipe" => "t=0.9",
+        "itml" => "gamma=0.01",
+        "lmnn" => "targets=1",
+        "nca" | "mcml" => "tolerance=0.5",
+        "mmc" => "diagonal=true",
+        "flatgeo" => "rank=1",
+        _ => "anything=1",
+    }
+}
+
+const fn case(name: &'static str, value: &'static str) -> Case {
+    Case { name, value, needs: "", table: "" }
+}
+
+const fn needing(name: &'static str, value: &'static str, needs: &'static str) -> Case {
+    Case { name, value, needs, table: "" }
+}
+
+const fn seen_in(name: &'static str, value: &'static str, table: &'static str) -> Case {
+    Case { name, value, needs: "", table }
+}
+
+/// How metrics are learned, in `fit`, `evaluate` and `tune`.
+const LEARN: &[Case] = &[
+    case("--t", "0.93"),
+    case("--lambda", "1000"),
+    case("--shrinkage", "0.9"),
+    needing("--shrink-towards", "identity", "--shrinkage 0.9"),
+    needing("--prior", "prior.csv", "--lambda 1000"),
+    case("--standardize", ""),
+    case("--rank", "1"),
+    case("--rank", "0.3"),
+    case("--rank", "auto"),
+    case("--principal", "2"),
+    case("-k", "17"),
+    case("--cv-folds", "2"),
+    needing("--cv-folds", "2", "--t 0.3"),
+    case("--selection-rows", "20"),
+    needing("--selection-rows", "20", "--t 0.3"),
+    case("--balance", "classes"),
+    case("--seed", "9"),
+];
+
+/// How methods that iterate are steered.
+const STEER: &[Case] =
+    &[case("--max-iterations", "1"), case("--time-limit", "0.000000001"), case("--set", "of the method")];
+
+/// How a file is read.
+const READ: &[Case] = &[
+    case("--ignore", "b"),
+    seen_in("--missing", "zero", "gap.csv"),
+    seen_in("--header", "yes", "numbered.csv"),
+    seen_in("--delimiter", ":", "colons.csv"),
+    case("--format", "csv"),
+    seen_in("--skip-bad-rows", "2", "bad.csv"),
+];
+
+const FIT: &[Case] = &[
+    case("--label", "y"),
+    case("--output", "OUT.st"),
+    case("--method", "mmc"),
+    case("--groups", "g"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--pairs", "pairs.csv"),
+    case("--second", "moved.csv"),
+    case("--keep-rows", "no"),
+    case("--stream", ""),
+    case("--moments", "moved.moments"),
+    case("--json", ""),
+    case("--weights", "w"),
+    case("--calibrate", "platt"),
+    seen_in("--multilabel", ";", "sets.csv"),
+    Case { name: "--pair-budget", value: "40", needs: "--multilabel ;", table: "sets.csv" },
+    case("--local", "cluster:2"),
+    needing("--share", "0.9", "--local class"),
+    case("--kernel", "rbf"),
+    needing("--gamma", "0.7", "--kernel rbf"),
+    needing("--gamma", "0.7", "--kernel linear"),
+    needing("--degree", "2", "--kernel polynomial"),
+    needing("--degree", "2", "--kernel rbf"),
+    needing("--coef0", "5", "--kernel polynomial"),
+    needing("--coef0", "5", "--kernel linear"),
+    needing("--landmarks", "9", "--kernel rbf"),
+    case("--threads", "1"),
+];
+
+const EVALUATE: &[Case] = &[
+    case("--label", "y"),
+    case("--methods", "mmc"),
+    case("--runs", "2"),
+    needing("--runs", "2", "--folds 3"),
+    needing("--runs", "2", "--train-rows 1-40 --test-rows 41-60"),
+    needing("--folds", "3", "--folds 2"),
+    needing("--train-rows", "1-30", "--test-rows 41-60"),
+    needing("--test-rows", "31-50", "--train-rows 1-30"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--groups", "g"),
+    case("--svg", "OUT.csv"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+const TUNE: &[Case] = &[
+    case("--label", "y"),
+    case("--steps", "7"),
+    case("--svg", "OUT.csv"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+const TRANSFORM: &[Case] =
+    &[case("--output", "OUT.csv"), case("--label", "y"), case("--stream", ""), case("--threads", "1")];
+
+const PREDICT: &[Case] = &[
+    case("--label", "y"),
+    needing("--train", "moved.csv", "--train-label y"),
+    case("--train-label", "y"),
+    case("--k", "17"),
+    case("--stream", ""),
+    case("--output", "OUT.csv"),
+    case("--threads", "1"),
+];
+
+const NEIGHBORS: &[Case] = &[
+    case("--among", "moved.csv"),
+    case("--label", "y"),
+    case("--k", "2"),
+    case("--output", "OUT.csv"),
+    case("--threads", "1"),
+];
+
+const PAIRS: &[Case] = &[
+    case("--pairs", "pairs.csv"),
+    case("--second", "moved.csv"),
+    case("--threshold", "0.01"),
+    case("--probabilities", ""),
+    case("--output", "OUT.csv"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+const MOMENTS: &[Case] =
+    &[needing("--label", "g", "--ignore y"), case("--output", "OUT.moments"), case("--threads", "1")];
+const MERGE: &[Case] = &[case("--output", "OUT.moments"), case("--threads", "1")];
+const INSPECT: &[Case] = &[case("--json", ""), case("--threads", "1")];
+const EXPORT: &[Case] = &[
+    case("--output", "OUT.csv"),
+    case("--form", "json"),
+    case("--what", "matrix"),
+    case("--f32", ""),
+    case("--threads", "1"),
+];
+
+fn lists(command: &str) -> Vec<&'static [Case]> {
+    match command {
+        "fit" => vec![LEARN, STEER, READ, FIT],
+        "evaluate" => vec![LEARN, STEER, READ, EVALUATE],
+        "tune" => vec![LEARN, READ, TUNE],
+        "transform" => vec![READ, TRANSFORM],
+        "predict" => vec![READ, PREDICT],
+        "neighbors" => vec![READ, NEIGHBORS],
+        "pairs" => vec![READ, PAIRS],
+        "moments" => vec![READ, MOMENTS],
+        "merge" => vec![MERGE],
+        "inspect" => vec![INSPECT],
+        _ => vec![EXPORT],
+    }
+}
+
+/// The long names of the options that are tried.
+pub(crate) fn options_of(command: &str) -> Vec<String> {
+    let long = |case: &Case| if case.name == "-k" { "--k".to_owned() } else { case.name.to_owned() };
+    lists(command).into_iter().flatten().map(long).collect()
+}
+
+fn context(command: &'static str, method: &'static str, source: &'static str, line: &str) -> Context {
+    Context { command, method, source, line: format!("{command} {line}") }
+}
+
+fn contexts() -> Vec<Context> {
+    let mut all = Vec::new();
+    // As little as the automatic mode can do.
+    let least = |method: &str| if method.starts_with("auto") { "--set budget=1" } else { "" };
+    for method in METHODS {
+        let least = least(method);
+        let line = format!("t.csv --label y --method {method} {least} --output OUT.st");
+        all.push(context("fit", method, "labels", &line));
+        let runs = if least.is_empty() { 3 } else { 1 };
+        let line = format!("t.csv --label y --runs {runs} --json --methods {method} {least}");
+        all.push(context("evaluate", method, "labels", &line));
+    }
+    for method in ["gmml", "itml", "mmc", "flatgeo"] {
+        let line = format!("t.csv --label y --pairs pairs.csv --method {method} --output OUT.st");
+        all.push(context("fit", method, "pairs", &line));
+    }
+    for (source, line) in [
+        ("multilabel", "sets.csv --label y --multilabel ;"),
+        ("local", "t.csv --label y --local class"),
+        ("kernel:rbf", "t.csv --label y --kernel rbf"),
+        ("kernel:polynomial", "t.csv --label y --kernel polynomial --gamma 0.1"),
+        ("kernel:precomputed", "gram.csv --label y --kernel precomputed"),
+        ("stream", "t.csv --label y --stream"),
+        ("moments", "--moments t.moments --t 0.4"),
+        ("moments and rows", "t.csv --label y --moments t.moments"),
+    ] {
+        all.push(context("fit", "gmml", source, &format!("{line} --method gmml --output OUT.st")));
+    }
+    all.push(context("tune", "gmml", "labels", "t.csv --label y --steps 20 --json"));
+    for model in ["gmml", "calibrated", "kernel", "local"] {
+        all.push(context("transform", "", model, &format!("{model}.st t.csv")));
+        all.push(context("predict", "", model, &format!("{model}.st t.csv")));
+        all.push(context("neighbors", "", model, &format!("{model}.st t.csv")));
+        all.push(context("pairs", "", model, &format!("{model}.st t.csv --pairs pairs.csv")));
+        all.push(context("inspect", "", model, &format!("{model}.st")));
+        // A kernel's metric is no matrix: none of this could be seen.
+        for form in if model == "kernel" { &[][..] } else { &["onnx", "npy", "csv", "json"] } {
+            all.push(context("export", "", model, &format!("{model}.st --output OUT.{form}")));
+        }
+    }
+    all.push(context("moments", "", "", "t.csv --label y --output OUT.moments"));
+    all.push(context("merge", "", "", "t.moments moved.moments --output OUT.moments"));
+    all
+}
+
+/// Every cell.
+pub(crate) fn cells() -> Vec<Cell> {
+    let of = |context: Context| {
+        let options = lists(context.command).into_iter().flatten().copied();
+        let precomputed = context.source == "kernel:precomputed";
+        let automatic = context.method.starts_with("auto");
+        // A table of kernel values is read as any other; another method has no budget.
+        let tried = move |option: &Case| {
+            !(precomputed && READ.iter().any(|read| read.name == option.name))
+                && !(automatic && option.name.starts_with("--method"))
+        };
+        let options = options.filter(tried);
+        options.map(move |option| Cell { context: context.clone(), option })
+    };
+    contexts().into_iter().flat_map(of).collect()
+}
