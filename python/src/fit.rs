@@ -25,18 +25,21 @@ pub(crate) fn fit_labels<'py>(
     names: Vec<String>,
     codes: PyReadonlyArray1<'py, u32>,
     weights: Option<&Bound<'py, PyAny>>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    // With weights, groups become splits.
+    let groups = if weights.is_none() { params.take_groups() } else { None };
     let gmml = params.gmml()?;
     let data = dataset(x, &names, &codes)?;
     let weights = weights.map(vector_of).transpose()?;
     let settings = gmml.clone();
     let fit = interruptible(py, threads, move |cancelled| {
         let watch = &mut |_, _| !cancelled.load(Ordering::Relaxed);
-        match weights {
-            None => gmml.fit_watched(&data, watch),
-            Some(weights) => gmml.fit_weighted(&data, &weights, watch),
+        match (weights, groups) {
+            (None, None) => gmml.fit_watched(&data, watch),
+            (None, Some(groups)) => gmml.fit_grouped(&data, &groups, watch),
+            (Some(weights), _) => gmml.fit_weighted(&data, &weights, watch),
         }
     })?;
     describe(py, &settings, &fit)

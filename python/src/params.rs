@@ -67,6 +67,11 @@ impl Params<'_> {
         })
     }
 
+    /// The groups, for a fit that takes them as they are.
+    pub(crate) fn take_groups(&mut self) -> Option<Labels> {
+        self.groups.take().map(Labels::new)
+    }
+
     fn splits(&self) -> PyResult<Option<Folds>> {
         let index = |&row: &u64| usize::try_from(row).unwrap_or(usize::MAX);
         let part = |rows: &PyReadonlyArray1<'_, u64>| rows.as_array().iter().map(index).collect();

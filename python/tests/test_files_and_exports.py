@@ -87,6 +87,23 @@ def test_same_bits_as_the_command(command, wine, tmp_path, settings):
     assert (np.load(tmp_path / "z.npy") == ours.transform(frame)).all()
 
 
+@pytest.mark.parametrize("kind", [GMML, AutoGMML])
+def test_groups_are_those_of_the_command(command, wine, tmp_path, kind):
+    pandas = pytest.importorskip("pandas")
+    X, y = wine
+    groups = np.arange(len(y)) // 3
+    rows, names = table(tmp_path, X, y)
+    lines = rows.read_text().splitlines()
+    told = ["patient", *(f"p{group}" for group in groups)]
+    rows.write_text("".join(f"{line},{group}\n" for line, group in zip(lines, told)))
+    method, model = ("auto" if kind is AutoGMML else "gmml"), tmp_path / "command.safetensors"
+    run(command, "fit", rows, "--label", "class", "--groups", "patient", "--method", method, "-o", model)
+    frame = pandas.DataFrame(X, columns=names)
+    ours = kind().fit(frame, y, groups=[f"p{group}" for group in groups])
+    save(ours, tmp_path / "python.safetensors", frame, y)
+    assert (tmp_path / "python.safetensors").read_bytes() == model.read_bytes()
+
+
 def test_the_classifier_predicts_as_the_command_does(command, iris, tmp_path):
     X, y = iris
     rows, _ = table(tmp_path, X, y)
