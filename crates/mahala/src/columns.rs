@@ -5,6 +5,7 @@
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::column;
+use crate::simd::{SUMS, as_eights, sum_of_eight};
 use faer::MatRef;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -131,13 +132,13 @@ fn some_columns<const N: usize>(m: MatRef<'_, f64>, k: usize, from: usize) -> [&
 /// `y += Σ x·column`
 #[inline(always)]
 fn add<S: Simd, const N: usize>(simd: S, y: &mut [f64], columns: [&[f64]; N], x: [f64; N]) {
-    let n = y.len();
-    let (ys, y_rest) = S::as_mut_simd_f64s(y);
+    let (whole, n) = (y.len() / SUMS * SUMS, y.len());
+    let (ys, y_rest) = y.split_at_mut(whole);
+    let ys = S::as_mut_simd_f64s(ys).0;
     let mut parts: [(&[S::f64s], &[f64]); N] = [(&[], &[]); N];
     let mut factors = [simd.splat_f64s(0.0); N];
     for c in 0..N {
-        parts[c] = S::as_simd_f64s(&columns[c][..n]);
-        parts[c].0 = &parts[c].0[..ys.len()];
+        parts[c] = (&S::as_simd_f64s(&columns[c][..whole]).0[..ys.len()], &columns[c][whole..n]);
         factors[c] = simd.splat_f64s(x[c]);
     }
     for (i, y) in ys.iter_mut().enumerate() {
@@ -154,31 +155,37 @@ fn add<S: Simd, const N: usize>(simd: S, y: &mut [f64], columns: [&[f64]; N], x:
     }
 }
 
-/// The products of some columns with x, by two registers of sums each, which need not wait for each other.
+/// The products of some columns with x, by eight partial sums each.
 #[inline(always)]
 fn dots<S: Simd, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
-    let (xs, x_rest) = S::as_simd_f64s(x);
-    let mut parts: [(&[S::f64s], &[f64]); N] = [(&[], &[]); N];
+    match SUMS / S::F64_LANES {
+        1 => dots_by::<S, 1, N>(simd, columns, x),
+        2 => dots_by::<S, 2, N>(simd, columns, x),
+        4 => dots_by::<S, 4, N>(simd, columns, x),
+        _ => dots_by::<S, 8, N>(simd, columns, x),
+    }
+}
+
+/// [`dots`] with `R` registers for eight sums.
+#[inline(always)]
+fn dots_by<S: Simd, const R: usize, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
+    let (xs, x_rest) = as_eights::<S, R>(x);
+    let mut parts: [(&[[S::f64s; R]], &[f64]); N] = [(&[], &[]); N];
     for c in 0..N {
-        parts[c] = S::as_simd_f64s(&columns[c][..x.len()]);
+        parts[c] = as_eights::<S, R>(&columns[c][..x.len()]);
         parts[c].0 = &parts[c].0[..xs.len()];
     }
-    let mut sums = [[simd.splat_f64s(0.0); 2]; N];
-    let even = xs.len() / 2 * 2;
-    for i in (0..even).step_by(2) {
+    let mut sums = [[simd.splat_f64s(0.0); R]; N];
+    for (i, x) in xs.iter().enumerate() {
         for c in 0..N {
-            sums[c][0] = simd.mul_add_e_f64s(parts[c].0[i], xs[i], sums[c][0]);
-            sums[c][1] = simd.mul_add_e_f64s(parts[c].0[i + 1], xs[i + 1], sums[c][1]);
-        }
-    }
-    for (i, x) in xs.iter().enumerate().skip(even) {
-        for c in 0..N {
-            sums[c][0] = simd.mul_add_e_f64s(parts[c].0[i], *x, sums[c][0]);
+            for r in 0..R {
+                sums[c][r] = simd.mul_add_e_f64s(parts[c].0[i][r], x[r], sums[c][r]);
+            }
         }
     }
     let mut totals = [0f64; N];
     for c in 0..N {
-        totals[c] = simd.reduce_sum_f64s(simd.add_f64s(sums[c][0], sums[c][1]));
+        totals[c] = sum_of_eight(simd, sums[c]);
         for (entry, x) in parts[c].1.iter().zip(x_rest) {
             totals[c] += entry * x;
         }

@@ -6,10 +6,10 @@
 //! columns below them begin a line of the cache.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{both, column_mut, sum_of_eights, triangle_cut};
+use crate::linalg::{both, column_mut, exponent_of, sum_of_eights, times_power_of_two, triangle_cut};
 use crate::memory::Lines;
-use faer::linalg::householder::make_householder_in_place;
-use faer::{ColMut, MatMut, Par};
+use crate::simd::{SUMS, as_eights, as_eights_mut, sum_of_eight};
+use faer::{MatMut, Par};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of a tile on the diagonal.
@@ -30,7 +30,7 @@ pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
         let (v_k, w_k) = (v[k], w[k]);
         now.iter_mut().zip(v[k..].iter().zip(&w[k..])).for_each(|(a, (v, w))| *a -= v * w_k + w * v_k);
         let (head, tail) = now[1..].split_first_mut().expect("one row is left");
-        let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
+        let tau = make_reflection(head, tail);
         x[k] = 0.0;
         x[k + 1] = 1.0;
         x[k + 2..].copy_from_slice(tail);
@@ -45,6 +45,34 @@ pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     }
     a[(n - 1, n - 1)] -= 2.0 * v[n - 1] * w[n - 1];
     taus
+}
+
+/// Householder's reflection `I − vvᵀ/τ` with `v = (1, tail)` that turns `(head, tail)` into `(β, 0)`: leaves β in `head`,
+/// v in `tail`, and returns τ, which is infinite where there is nothing to reflect.
+///
+/// faer has the same, with a norm whose order of additions depends on the processor.
+pub(crate) fn make_reflection(head: &mut f64, tail: &mut [f64]) -> f64 {
+    let norm = length(tail);
+    if norm < f64::MIN_POSITIVE {
+        return f64::INFINITY;
+    }
+    let signed = norm.hypot(*head).copysign(*head);
+    let inverse = 1.0 / (*head + signed);
+    tail.iter_mut().for_each(|x| *x *= inverse);
+    *head = -signed;
+    0.5 * (1.0 + (norm * inverse).powi(2))
+}
+
+/// The Euclidean norm, by eight partial sums; in units where squares would leave the range of numbers.
+fn length(x: &[f64]) -> f64 {
+    let squares = sum_of_eights(x, x, |x, y| x * y);
+    if (1e-250..1e250).contains(&squares) {
+        return squares.sqrt();
+    }
+    let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    let unit = exponent_of(largest);
+    let scaled = |x: f64| times_power_of_two(x, -unit);
+    times_power_of_two(sum_of_eights(x, x, |x, y| scaled(x) * scaled(y)).sqrt(), unit)
 }
 
 /// Makes tiles on the diagonal symmetric.
@@ -98,14 +126,11 @@ impl WithSimd for Pass<'_> {
             }
             self.tile(top);
             // As many columns together as there are registers for.
-            if size_of::<S::f64s>() == size_of::<[f64; TILE]>() {
-                for j in (top..below).step_by(4) {
-                    self.some_columns::<S, 4>(simd, j, below);
-                }
-            } else {
-                for j in (top..below).step_by(2) {
-                    self.some_columns::<S, 2>(simd, j, below);
-                }
+            match SUMS / S::F64_LANES {
+                1 => self.below_tile::<S, 1, 4>(simd, top, below),
+                2 => self.below_tile::<S, 2, 2>(simd, top, below),
+                4 => self.below_tile::<S, 4, 2>(simd, top, below),
+                _ => self.below_tile::<S, 8, 2>(simd, top, below),
             }
         }
     }
@@ -140,11 +165,18 @@ impl Pass<'_> {
         }
     }
 
-    /// Columns `j..j + N`, from row `below` on.
+    /// The columns of the tile that begins at `top`, `N` at a time, from row `below` on.
     #[inline(always)]
-    fn some_columns<S: Simd, const N: usize>(&mut self, simd: S, j: usize, below: usize) {
+    fn below_tile<S: Simd, const R: usize, const N: usize>(&mut self, simd: S, top: usize, below: usize) {
+        for j in (top..below).step_by(N) {
+            self.some_columns::<S, R, N>(simd, j, below);
+        }
+    }
+
+    /// Columns `j..j + N`, from row `below` on, with `R` registers for eight rows.
+    #[inline(always)]
+    fn some_columns<S: Simd, const R: usize, const N: usize>(&mut self, simd: S, j: usize, below: usize) {
         let Self { v, w, x, first, .. } = *self;
-        let n = x.len();
         let mut below_tile = self.a.as_mut().subcols_mut(j - first, N).col_iter_mut().map(|column| {
             &mut column.try_as_col_major_mut().expect("an owned matrix").as_slice_mut()[below..]
         });
@@ -152,38 +184,41 @@ impl Pass<'_> {
         let (head, y) = self.y.split_at_mut(below);
         // Not by closures, which would not take on the instructions of this function.
         let zero = simd.splat_f64s(0.0);
-        let (mut less_v, mut less_w, mut factors, mut sums) = ([zero; N], [zero; N], [zero; N], [zero; N]);
+        let (mut less_v, mut less_w, mut factors) = ([zero; N], [zero; N], [zero; N]);
+        let mut sums = [[zero; R]; N];
         for c in 0..N {
             less_v[c] = simd.splat_f64s(-v[j + c]);
             less_w[c] = simd.splat_f64s(-w[j + c]);
             factors[c] = simd.splat_f64s(x[j + c]);
         }
         let (v, w, x) = (&v[below..], &w[below..], &x[below..]);
-        let whole = S::as_simd_f64s(x).0.len();
+        let whole = x.len() / SUMS;
         {
-            let y = &mut S::as_mut_simd_f64s(y).0[..whole];
+            let y = &mut as_eights_mut::<S, R>(y).0[..whole];
             let (v, w, x) = (
-                &S::as_simd_f64s(v).0[..whole],
-                &S::as_simd_f64s(w).0[..whole],
-                &S::as_simd_f64s(x).0[..whole],
+                &as_eights::<S, R>(v).0[..whole],
+                &as_eights::<S, R>(w).0[..whole],
+                &as_eights::<S, R>(x).0[..whole],
             );
-            let a = columns.each_mut().map(|column| &mut S::as_mut_simd_f64s(column).0[..whole]);
+            let a = columns.each_mut().map(|column| &mut as_eights_mut::<S, R>(column).0[..whole]);
             for i in 0..whole {
-                let (v, w, x, mut image) = (v[i], w[i], x[i], y[i]);
-                for c in 0..N {
-                    let p = simd.mul_add_e_f64s(w, less_v[c], simd.mul_add_e_f64s(v, less_w[c], a[c][i]));
-                    sums[c] = simd.mul_add_e_f64s(p, x, sums[c]);
-                    image = simd.mul_add_e_f64s(p, factors[c], image);
-                    a[c][i] = p;
+                for r in 0..R {
+                    let (v, w, x, mut image) = (v[i][r], w[i][r], x[i][r], y[i][r]);
+                    for c in 0..N {
+                        let p = simd.mul_add_e_f64s(v, less_w[c], a[c][i][r]);
+                        let p = simd.mul_add_e_f64s(w, less_v[c], p);
+                        sums[c][r] = simd.mul_add_e_f64s(p, x, sums[c][r]);
+                        image = simd.mul_add_e_f64s(p, factors[c], image);
+                        a[c][i][r] = p;
+                    }
+                    y[i][r] = image;
                 }
-                y[i] = image;
             }
         }
-        let rest = whole * (size_of::<S::f64s>() / size_of::<f64>());
         for c in 0..N {
-            let mut sum = simd.reduce_sum_f64s(sums[c]);
+            let mut sum = sum_of_eight(simd, sums[c]);
             let (v_j, w_j, x_j) = (self.v[j + c], self.w[j + c], self.x[j + c]);
-            for i in rest..n - below {
+            for i in whole * SUMS..x.len() {
                 let p = columns[c][i] - (v[i] * w_j + w[i] * v_j);
                 columns[c][i] = p;
                 sum += p * x[i];

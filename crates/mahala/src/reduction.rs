@@ -9,11 +9,12 @@
 use crate::columns::{subtract_product, transposed_product};
 use crate::fused;
 use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights, triangle_cut};
-use faer::linalg::householder::{make_householder_in_place, upgrade_householder_factor};
+use crate::simd::{as_eights, as_eights_mut, in_eights, sum_of_eight};
+use faer::linalg::householder::upgrade_householder_factor;
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
 use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
-use faer::{Accum, ColMut, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Up to this order a matrix stays in a cache near enough to be read and written with every reflection.
@@ -123,7 +124,7 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, 
         along.iter_mut().zip(wv.as_ref().row(k).iter()).for_each(|(to, x)| *to = *x);
         subtract(now, vw.as_ref().get(k.., ..2 * k), along, long);
         let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
-        let tau = make_householder_in_place(head, ColMut::from_slice_mut(tail)).tau;
+        let tau = fused::make_reflection(head, tail);
         factors[(k, k)] = tau;
         for (pairs, j) in [(&mut vw, 2 * k), (&mut wv, 2 * k + 1)] {
             let v = &mut column_mut(pairs.as_mut(), j)[k + 1..];
@@ -220,33 +221,53 @@ impl WithSimd for TimesSymmetric<'_> {
             if columns < COLUMNS {
                 return;
             }
-            let factors: [f64; COLUMNS] = std::array::from_fn(|c| x[j + c]);
-            let splats = factors.map(|x| simd.splat_f64s(x));
-            let mut sums = [simd.splat_f64s(0.0); COLUMNS];
-            let [a0, a1, a2, a3] = [0, 1, 2, 3].map(|c| S::as_simd_f64s(&column(a, j + c)[below..]));
+            let columns = [0, 1, 2, 3].map(|c| &column(a, j + c)[below..]);
             let (head, tail) = y.split_at_mut(below);
-            let ((xs, x_rest), (ys, y_rest)) = (S::as_simd_f64s(&x[below..]), S::as_mut_simd_f64s(tail));
-            let entries = a0.0.iter().zip(a1.0).zip(a2.0).zip(a3.0);
-            for ((((a0, a1), a2), a3), (x, y)) in entries.zip(xs.iter().zip(ys)) {
-                let entries = [*a0, *a1, *a2, *a3];
-                let one = simd.mul_add_e_f64s(*a0, splats[0], *y);
-                let two = simd.mul_f64s(*a2, splats[2]);
-                let (one, two) =
-                    (simd.mul_add_e_f64s(*a1, splats[1], one), simd.mul_add_e_f64s(*a3, splats[3], two));
-                *y = simd.add_f64s(one, two);
-                for (sum, entry) in sums.iter_mut().zip(entries) {
-                    *sum = simd.mul_add_e_f64s(entry, *x, *sum);
-                }
-            }
-            for (c, rest) in [a0.1, a1.1, a2.1, a3.1].into_iter().enumerate() {
-                head[j + c] += simd.reduce_sum_f64s(sums[c]);
-                for ((entry, x), y) in rest.iter().zip(x_rest).zip(&mut *y_rest) {
-                    *y += entry * factors[c];
-                    head[j + c] += entry * x;
-                }
+            let factors: &[f64; COLUMNS] = x[j..].first_chunk().expect("four columns");
+            let sums = in_eights!(S, four_columns(simd, columns, factors, &x[below..], tail));
+            head[j..].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+        }
+    }
+}
+
+/// Adds `Σ factor·column` to y, and returns the products of the columns with x.
+#[inline(always)]
+fn four_columns<S: Simd, const R: usize>(
+    simd: S,
+    columns: [&[f64]; COLUMNS],
+    factors: &[f64; COLUMNS],
+    x: &[f64],
+    y: &mut [f64],
+) -> [f64; COLUMNS] {
+    let (mut splats, mut sums) = ([simd.splat_f64s(0.0); COLUMNS], [[simd.splat_f64s(0.0); R]; COLUMNS]);
+    let ((xs, x_rest), (ys, y_rest)) = (as_eights::<S, R>(x), as_eights_mut::<S, R>(y));
+    let mut entries: [(&[[S::f64s; R]], &[f64]); COLUMNS] = [(&[], &[]); COLUMNS];
+    for c in 0..COLUMNS {
+        splats[c] = simd.splat_f64s(factors[c]);
+        entries[c] = as_eights::<S, R>(columns[c]);
+        entries[c].0 = &entries[c].0[..xs.len()];
+    }
+    for (i, (x, y)) in xs.iter().zip(ys).enumerate() {
+        for r in 0..R {
+            let one = simd.mul_add_e_f64s(entries[0].0[i][r], splats[0], y[r]);
+            let two = simd.mul_f64s(entries[2].0[i][r], splats[2]);
+            let one = simd.mul_add_e_f64s(entries[1].0[i][r], splats[1], one);
+            let two = simd.mul_add_e_f64s(entries[3].0[i][r], splats[3], two);
+            y[r] = simd.add_f64s(one, two);
+            for c in 0..COLUMNS {
+                sums[c][r] = simd.mul_add_e_f64s(entries[c].0[i][r], x[r], sums[c][r]);
             }
         }
     }
+    let mut totals = [0.0; COLUMNS];
+    for c in 0..COLUMNS {
+        totals[c] = sum_of_eight(simd, sums[c]);
+        for ((entry, x), y) in entries[c].1.iter().zip(x_rest).zip(&mut *y_rest) {
+            *y += entry * factors[c];
+            totals[c] += entry * x;
+        }
+    }
+    totals
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::{column, column_mut};
+use crate::simd::{as_eights, as_eights_mut, in_eights, sum_of_eight};
 use faer::MatMut;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -108,28 +109,38 @@ impl WithSimd for Vector<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { z, differences, grouped, to } = self;
-        let mut squares = simd.splat_f64s(0.0);
-        let ((xs, x_rest), (zs, z_rest)) = (S::as_mut_simd_f64s(differences), S::as_simd_f64s(z));
-        let ((x_fours, x_left), (z_fours, z_left)) =
-            (xs.as_chunks_mut::<SHARING>(), zs.as_chunks::<SHARING>());
-        for (x, z) in x_fours.iter_mut().zip(z_fours) {
-            *x = quotients(simd, *z, *x);
-            for x in x {
-                squares = simd.mul_add_e_f64s(*x, *x, squares);
-            }
-        }
-        for (x, z) in x_left.iter_mut().zip(z_left) {
-            *x = simd.div_f64s(*z, *x);
-            squares = simd.mul_add_e_f64s(*x, *x, squares);
-        }
-        let mut square = simd.reduce_sum_f64s(squares);
-        for (x, z) in x_rest.iter_mut().zip(z_rest) {
-            *x = z / *x;
-            square += *x * *x;
-        }
+        let square = in_eights!(S, divide(simd, z, &mut *differences));
         let scale = 1.0 / square.sqrt();
         to.iter_mut().zip(grouped).for_each(|(to, &i)| *to = scale * differences[i]);
     }
+}
+
+/// `x ← z/x`; returns the sum of the squares.
+#[inline(always)]
+fn divide<S: Simd, const R: usize>(simd: S, z: &[f64], x: &mut [f64]) -> f64 {
+    let mut squares = [simd.splat_f64s(0.0); R];
+    let ((xs, x_rest), (zs, z_rest)) = (as_eights_mut::<S, R>(x), as_eights::<S, R>(z));
+    let ((x_fours, x_left), (z_fours, z_left)) = (xs.as_chunks_mut::<SHARING>(), zs.as_chunks::<SHARING>());
+    for (x, z) in x_fours.iter_mut().zip(z_fours) {
+        *x = quotients(simd, *z, *x);
+        for x in x {
+            for r in 0..R {
+                squares[r] = simd.mul_add_e_f64s(x[r], x[r], squares[r]);
+            }
+        }
+    }
+    for (x, z) in x_left.iter_mut().zip(z_left) {
+        for r in 0..R {
+            x[r] = simd.div_f64s(z[r], x[r]);
+            squares[r] = simd.mul_add_e_f64s(x[r], x[r], squares[r]);
+        }
+    }
+    let mut square = sum_of_eight(simd, squares);
+    for (x, z) in x_rest.iter_mut().zip(z_rest) {
+        *x = z / *x;
+        square += *x * *x;
+    }
+    square
 }
 
 /// The sums over the poles up to the root's, and over those above.
@@ -143,8 +154,8 @@ struct Sums {
 
 #[inline(always)]
 fn evaluate<S: Simd>(simd: S, d: &[f64], z: &[f64], j: usize, pole: f64, tau: f64) -> Sums {
-    let (below, below_slope) = sums(simd, &d[..=j], &z[..=j], pole, tau);
-    let (above, above_slope) = sums(simd, &d[j + 1..], &z[j + 1..], pole, tau);
+    let (below, below_slope) = in_eights!(S, sums(simd, &d[..=j], &z[..=j], pole, tau));
+    let (above, above_slope) = in_eights!(S, sums(simd, &d[j + 1..], &z[j + 1..], pole, tau));
     Sums { below, below_slope, above, above_slope }
 }
 
@@ -154,44 +165,58 @@ const SHARING: usize = 4;
 /// `z/x` for differences x. Poles at most 2 in size are left, some 1e-15 apart and each with a z at least as large (others
 /// were deflated), so a root is 1e-31 or more from its pole, and a product of four is far from the ends of the range.
 #[inline(always)]
-fn quotients<S: Simd>(simd: S, z: [S::f64s; SHARING], x: [S::f64s; SHARING]) -> [S::f64s; SHARING] {
-    let (low, high) = (simd.mul_f64s(x[0], x[1]), simd.mul_f64s(x[2], x[3]));
-    let inverse = simd.div_f64s(simd.splat_f64s(1.0), simd.mul_f64s(low, high));
-    let (of_low, of_high) = (simd.mul_f64s(inverse, high), simd.mul_f64s(inverse, low));
-    [
-        simd.mul_f64s(z[0], simd.mul_f64s(of_low, x[1])),
-        simd.mul_f64s(z[1], simd.mul_f64s(of_low, x[0])),
-        simd.mul_f64s(z[2], simd.mul_f64s(of_high, x[3])),
-        simd.mul_f64s(z[3], simd.mul_f64s(of_high, x[2])),
-    ]
+fn quotients<S: Simd, const R: usize>(
+    simd: S,
+    z: [[S::f64s; R]; SHARING],
+    x: [[S::f64s; R]; SHARING],
+) -> [[S::f64s; R]; SHARING] {
+    let mut all = x;
+    for r in 0..R {
+        let (low, high) = (simd.mul_f64s(x[0][r], x[1][r]), simd.mul_f64s(x[2][r], x[3][r]));
+        let inverse = simd.div_f64s(simd.splat_f64s(1.0), simd.mul_f64s(low, high));
+        let (of_low, of_high) = (simd.mul_f64s(inverse, high), simd.mul_f64s(inverse, low));
+        all[0][r] = simd.mul_f64s(z[0][r], simd.mul_f64s(of_low, x[1][r]));
+        all[1][r] = simd.mul_f64s(z[1][r], simd.mul_f64s(of_low, x[0][r]));
+        all[2][r] = simd.mul_f64s(z[2][r], simd.mul_f64s(of_high, x[3][r]));
+        all[3][r] = simd.mul_f64s(z[3][r], simd.mul_f64s(of_high, x[2][r]));
+    }
+    all
 }
 
 /// `Σ z²/(δ − τ)` and its derivative.
 #[inline(always)]
-fn sums<S: Simd>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: f64) -> (f64, f64) {
+fn sums<S: Simd, const R: usize>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: f64) -> (f64, f64) {
     let (poles, taus) = (simd.splat_f64s(pole), simd.splat_f64s(tau));
     let zero = simd.splat_f64s(0.0);
-    let (mut values, mut slopes) = ([zero; 2], [zero; 2]);
-    let ((ds, d_rest), (zs, z_rest)) = (S::as_simd_f64s(d), S::as_simd_f64s(z));
+    let (mut values, mut slopes) = ([[zero; R]; 2], [[zero; R]; 2]);
+    let ((ds, d_rest), (zs, z_rest)) = (as_eights::<S, R>(d), as_eights::<S, R>(z));
     let ((d_fours, d_left), (z_fours, z_left)) = (ds.as_chunks::<SHARING>(), zs.as_chunks::<SHARING>());
     for (d, z) in d_fours.iter().zip(z_fours) {
         let mut x = *d;
-        for x in &mut x {
+        for x in x.as_flattened_mut() {
             *x = simd.sub_f64s(simd.sub_f64s(*x, poles), taus);
         }
         let quotients = quotients(simd, *z, x);
         for k in 0..SHARING {
-            values[k % 2] = simd.mul_add_e_f64s(z[k], quotients[k], values[k % 2]);
-            slopes[k % 2] = simd.mul_add_e_f64s(quotients[k], quotients[k], slopes[k % 2]);
+            for r in 0..R {
+                let quotient = quotients[k][r];
+                values[k % 2][r] = simd.mul_add_e_f64s(z[k][r], quotient, values[k % 2][r]);
+                slopes[k % 2][r] = simd.mul_add_e_f64s(quotient, quotient, slopes[k % 2][r]);
+            }
         }
     }
     for (d, z) in d_left.iter().zip(z_left) {
-        let quotient = simd.div_f64s(*z, simd.sub_f64s(simd.sub_f64s(*d, poles), taus));
-        values[0] = simd.mul_add_e_f64s(*z, quotient, values[0]);
-        slopes[0] = simd.mul_add_e_f64s(quotient, quotient, slopes[0]);
+        for r in 0..R {
+            let quotient = simd.div_f64s(z[r], simd.sub_f64s(simd.sub_f64s(d[r], poles), taus));
+            values[0][r] = simd.mul_add_e_f64s(z[r], quotient, values[0][r]);
+            slopes[0][r] = simd.mul_add_e_f64s(quotient, quotient, slopes[0][r]);
+        }
     }
-    let mut value = simd.reduce_sum_f64s(simd.add_f64s(values[0], values[1]));
-    let mut slope = simd.reduce_sum_f64s(simd.add_f64s(slopes[0], slopes[1]));
+    for r in 0..R {
+        values[0][r] = simd.add_f64s(values[0][r], values[1][r]);
+        slopes[0][r] = simd.add_f64s(slopes[0][r], slopes[1][r]);
+    }
+    let (mut value, mut slope) = (sum_of_eight(simd, values[0]), sum_of_eight(simd, slopes[0]));
     for (d, z) in d_rest.iter().zip(z_rest) {
         let quotient = z / ((d - pole) - tau);
         value += z * quotient;

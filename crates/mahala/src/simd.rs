@@ -44,6 +44,51 @@ pub(crate) fn run_widest<W: Widest>(work: W) -> W::Output {
     run(work)
 }
 
+/// Partial sums of a reduction. Registers of eight numbers hold them in one, narrower ones in several, so that the order
+/// of additions, and with it every bit of the result, does not depend on the width of the registers.
+pub(crate) const SUMS: usize = 8;
+
+/// Registers, `R` of them for eight numbers, and what is left at the end of the numbers.
+#[inline(always)]
+pub(crate) fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> (&[[S::f64s; R]], &[f64]) {
+    let (eights, rest) = x.split_at(x.len() / SUMS * SUMS);
+    (S::as_simd_f64s(eights).0.as_chunks().0, rest)
+}
+
+/// [`as_eights`], to be written to.
+#[inline(always)]
+pub(crate) fn as_eights_mut<S: Simd, const R: usize>(x: &mut [f64]) -> (&mut [[S::f64s; R]], &mut [f64]) {
+    let (eights, rest) = x.split_at_mut(x.len() / SUMS * SUMS);
+    (S::as_mut_simd_f64s(eights).0.as_chunks_mut().0, rest)
+}
+
+/// The sum of eight partial sums: halves are added to each other until one number is left.
+#[inline(always)]
+pub(crate) fn sum_of_eight<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) -> f64 {
+    let mut half = R / 2;
+    while half > 0 {
+        for r in 0..half {
+            sums[r] = simd.add_f64s(sums[r], sums[r + half]);
+        }
+        half /= 2;
+    }
+    simd.reduce_sum_f64s(sums[0])
+}
+
+/// Calls a function with the number of registers that hold eight numbers: `in_eights!(S, function(simd, x))` is
+/// `function::<S, R>(simd, x)`.
+macro_rules! in_eights {
+    ($simd:ident, $function:ident($($argument:expr),*)) => {
+        match $crate::simd::SUMS / $simd::F64_LANES {
+            1 => $function::<$simd, 1>($($argument),*),
+            2 => $function::<$simd, 2>($($argument),*),
+            4 => $function::<$simd, 4>($($argument),*),
+            _ => $function::<$simd, 8>($($argument),*),
+        }
+    };
+}
+pub(crate) use in_eights;
+
 struct WidestBuild<W>(W);
 
 impl<W: Widest> WithSimd for WidestBuild<W> {
