@@ -257,7 +257,7 @@ impl Sum {
         } else {
             Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])])
         };
-        Metric::new(components, self.statistics.mean.clone(), Some(self.statistics.scale.clone()))
+        Metric::computed(components, self.statistics.mean.clone(), Some(self.statistics.scale.clone()))
     }
 }
 

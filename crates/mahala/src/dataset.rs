@@ -199,6 +199,15 @@ impl std::fmt::Debug for Rows {
     }
 }
 
+/// Rows are numbered in 32 bits by the neighbour search, the pairs of a learner and compressed columns.
+pub(crate) fn check_row_count(rows: usize) -> Result<()> {
+    if u32::try_from(rows).is_ok() {
+        return Ok(());
+    }
+    let allowed = "at most 4294967295 (learn on some of them, or on moments)";
+    Err(Error::Parameter { name: "the number of rows", value: rows.to_string(), allowed })
+}
+
 /// Row-major cells must fill their rows, and be finite.
 pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
     if columns == 0 {
@@ -208,6 +217,7 @@ pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
         let expected = values.len().next_multiple_of(columns);
         return Err(Error::Length { what: "cells of a table", seen: values.len(), expected });
     }
+    check_row_count(values.len() / columns)?;
     // v·0 is 0 for a finite number only; the sum needs no branch, and most tables are finite.
     let finite = values.chunks(1024).all(|chunk| sum_of_eights(chunk, chunk, |v, _| v * 0.0) == 0.0);
     if !finite && let Some(at) = values.iter().position(|v| !v.is_finite()) {
@@ -439,6 +449,16 @@ mod tests {
         let labels = Labels::new(["a", "b", "c"]).subset(&[2, 2]);
         assert_eq!(labels.codes(), [2, 2]);
         assert_eq!(labels.class_sizes(), [0, 0, 2]);
+    }
+
+    #[test]
+    fn more_rows_than_numbers_of_32_bits_are_refused() {
+        check_row_count(u32::MAX as usize).unwrap();
+        let error = check_row_count(1 << 32).unwrap_err().to_string();
+        assert!(
+            error.contains("the number of rows is 4294967296") && error.contains("4294967295"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! which is `k(x, y)` for landmarks themselves. A metric on `φ` is one on `k`: `L·Σ⁻¹Uᵀ`.
 
 use crate::dataset::Rows;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::{Kernel, KernelMap};
 use crate::kernel_gmml::transform;
 use crate::metric::Metric;
@@ -34,7 +34,7 @@ impl Features {
         let span = Span::of_gram(values.as_mat(), "the kernel")?;
         let basis = span.combination(Mat::<f64>::identity(span.rank(), span.rank()).as_ref());
         let m = values.len();
-        let basis = Metric::new(basis, vec![0.0; m], None)?;
+        let basis = Metric::computed(basis, vec![0.0; m], None)?;
         let means = (0..m).map(|j| (0..m).map(|i| values.row(i)[j]).sum::<f64>() / m as f64).collect();
         Ok(Self { map, span, means, basis })
     }
@@ -52,10 +52,7 @@ impl Features {
 
 /// A metric on kernel values, whose components may have left the range of 64-bit numbers.
 pub(crate) fn metric_on_values(components: Mat<f64>, means: Vec<f64>) -> Result<Metric> {
-    Metric::new(components, means, None).map_err(|error| match error {
-        Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-        other => other,
-    })
+    Metric::computed(components, means, None)
 }
 
 /// So many rows at random, in their order.

@@ -202,7 +202,7 @@ impl Frame {
             Some(null) => null.taken_out_of(components.as_ref(), self.scale.as_deref()),
             None => components,
         };
-        Metric::new(components, self.mean.clone(), self.scale.clone())
+        Metric::computed(components, self.mean.clone(), self.scale.clone())
     }
 }
 

@@ -85,6 +85,9 @@ pub struct KernelMap {
     /// Divided by `scale` already; nothing if the kernel is precomputed.
     landmarks: Option<Rows>,
     scale: Option<Vec<f64>>,
+    /// The weight of what lies outside the span of the landmarks, and the squared lengths in feature space of the
+    /// components of the metric that goes with the map.
+    outside: Option<(f64, Vec<f64>)>,
 }
 
 impl KernelMap {
@@ -106,7 +109,7 @@ impl KernelMap {
             }
             _ => return Err(Error::Empty { what: "the list of rows a kernel is taken with" }),
         }
-        Ok(Self { kernel, landmarks, scale })
+        Ok(Self { kernel, landmarks, scale, outside: None })
     }
 
     /// The same for landmarks that `scale` has not divided yet.
@@ -128,6 +131,32 @@ impl KernelMap {
         self.landmarks.as_ref()
     }
 
+    /// The same map, beside a metric that gives this weight to what lies outside the span of the landmarks in feature
+    /// space; `squared_lengths` are those of its components there.
+    ///
+    /// # Errors
+    /// A weight or a length that is negative or not finite.
+    pub(crate) fn with_weight_outside(self, weight: f64, squared_lengths: Vec<f64>) -> Result<Self> {
+        let allowed = "finite and at least 0";
+        for (name, value) in std::iter::once(("weight outside", weight))
+            .chain(squared_lengths.iter().map(|&length| ("the length of a component", length)))
+        {
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(Error::Parameter { name, value: value.to_string(), allowed });
+            }
+        }
+        Ok(Self { outside: Some((weight, squared_lengths)), ..self })
+    }
+
+    /// The weight of what lies outside the span of the landmarks, if the metric that goes with the map has one.
+    pub fn weight_outside(&self) -> Option<f64> {
+        self.outside.as_ref().map(|outside| outside.0)
+    }
+
+    pub(crate) fn outside(&self) -> Option<(f64, &[f64])> {
+        self.outside.as_ref().map(|(weight, lengths)| (*weight, &lengths[..]))
+    }
+
     /// What the columns of rows are divided by first.
     pub fn scale(&self) -> Option<&[f64]> {
         self.scale.as_deref()
@@ -136,7 +165,8 @@ impl KernelMap {
     /// The same for rows not yet divided by `scale`.
     pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
         let scale = both_scales(self.scale.as_deref(), scale);
-        Self::new(self.kernel, self.landmarks, Some(scale))
+        let outside = self.outside;
+        Ok(Self { outside, ..Self::new(self.kernel, self.landmarks, Some(scale))? })
     }
 
     /// The kernel values of each row with every landmark.
@@ -171,12 +201,20 @@ impl KernelMap {
     /// `k(x, x) + k(y, y) − 2k(x, y)`, the squared distance in feature space; none if it is precomputed.
     pub(crate) fn squared_distance(&self, x: &[f64], y: &[f64]) -> Option<f64> {
         self.landmarks.as_ref()?;
-        let product = |x: &[f64], y: &[f64]| -> f64 {
-            (0..x.len()).map(|j| x[j] / self.scale_of(j) * (y[j] / self.scale_of(j))).sum()
-        };
-        let (xx, yy, xy) = (product(x, x), product(y, y), product(x, y));
-        let kernel = |product, a, b| self.kernel.of_product(product, a, b);
-        Some(kernel(xx, xx, xx) + kernel(yy, yy, yy) - 2.0 * kernel(xy, xx, yy))
+        // By differences where the kernel knows no origin: products of rows far from it would cancel.
+        let apart = || (0..x.len()).map(|j| ((x[j] - y[j]) / self.scale_of(j)).powi(2)).sum::<f64>();
+        match self.kernel {
+            Kernel::Linear | Kernel::Precomputed => Some(apart()),
+            Kernel::Rbf { gamma } => Some(-2.0 * (-gamma * apart()).exp_m1()),
+            Kernel::Polynomial { .. } => {
+                let product = |x: &[f64], y: &[f64]| -> f64 {
+                    (0..x.len()).map(|j| x[j] / self.scale_of(j) * (y[j] / self.scale_of(j))).sum()
+                };
+                let (xx, yy, xy) = (product(x, x), product(y, y), product(x, y));
+                let kernel = |product, a, b| self.kernel.of_product(product, a, b);
+                Some(kernel(xx, xx, xx) + kernel(yy, yy, yy) - 2.0 * kernel(xy, xx, yy))
+            }
+        }
     }
 
     /// `k(x, x)` of each row; none if it is precomputed.
@@ -226,6 +264,22 @@ mod tests {
         let scaled = map(Some(vec![2.0, 4.0])).values(&Rows::new(vec![6.0, 2.0], 2).unwrap()).unwrap();
         let plain = map(None).values(&Rows::new(vec![3.0, 0.5], 2).unwrap()).unwrap();
         assert!((scaled.row(0)[0] - plain.row(0)[0]).abs() < 1e-15);
+    }
+
+    #[test]
+    fn distances_keep_their_digits_far_from_the_origin() {
+        for kernel in [Kernel::Linear, Kernel::Rbf { gamma: 0.5 }] {
+            let map = KernelMap::new(kernel, Some(Rows::new(vec![0.0, 0.0], 2).unwrap()), None).unwrap();
+            let (near, far) = ([0.25, -1.5], [1.0, 0.5]);
+            let expected = map.squared_distance(&near, &far).unwrap();
+            // A power of two: the sums are exact.
+            let moved = |x: [f64; 2]| x.map(|x| x + 2f64.powi(30));
+            assert_eq!(map.squared_distance(&moved(near), &moved(far)), Some(expected), "{kernel:?}");
+            let plain = map.values(&Rows::new(far.to_vec(), 2).unwrap()).unwrap().row(0)[0];
+            let to_origin = map.squared_distance(&far, &[0.0, 0.0]).unwrap();
+            let direct = if kernel == Kernel::Linear { 1.25 } else { 2.0 - 2.0 * plain };
+            assert!((to_origin - direct).abs() < 1e-15, "{kernel:?}: {to_origin} {direct}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::features::{Features, draw_landmarks, metric_on_values};
 use crate::gmml::{Diagnostics, Gmml};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
+use crate::pairs::{Pair, Pairs};
 use crate::regularize::{Prior, Regularization};
 use crate::select::Watch;
 use crate::span::Span;
@@ -54,8 +55,6 @@ pub struct KernelGmml {
 pub struct KernelMetric {
     map: KernelMap,
     metric: Metric,
-    /// The weight of what lies outside the span learned in, and the squared lengths of the components there.
-    outside: Option<(f64, Vec<f64>)>,
 }
 
 /// A fitted kernel metric, and what there is to know about it.
@@ -178,16 +177,19 @@ impl KernelGmml {
             }
             _ => (fit.metric.components().to_owned(), None),
         };
-        let lengths = || (0..m.nrows()).map(|i| m.row(i).squared_norm_l2()).collect();
-        let outside_of_it = weight.map(|weight| (weight, lengths()));
+        let lengths = (0..m.nrows()).map(|i| m.row(i).iter().map(|x| x * x).sum()).collect();
         let mut components = span.combination(m.as_ref());
         if exact {
             sum_to_zero(&mut components);
         }
         let metric = metric_on_values(components, means)?;
+        let map = match weight {
+            Some(weight) => map.with_weight_outside(weight, lengths)?,
+            None => map,
+        };
         let learned = LearnedSpan { directions: span.rank(), randomized: !exact, outside };
         let diagnostics = Diagnostics { span: Some(learned), ..fit.diagnostics };
-        Ok(KernelFit { metric: KernelMetric { map, metric, outside: outside_of_it }, t: fit.t, diagnostics })
+        Ok(KernelFit { metric: KernelMetric { map, metric }, t: fit.t, diagnostics })
     }
 
     fn check(&self, data: &Dataset) -> Result<()> {
@@ -219,14 +221,10 @@ impl KernelMetric {
     /// From the map to kernel values and the metric on those.
     ///
     /// # Errors
-    /// A metric that does not fit the landmarks.
+    /// A metric that does not fit the landmarks, or the lengths of its components outside.
     pub fn new(map: KernelMap, metric: Metric) -> Result<Self> {
-        match map.landmarks().map(Rows::len) {
-            Some(seen) if seen != metric.columns() => {
-                Err(Error::Length { what: "rows the kernel is taken with", seen, expected: metric.columns() })
-            }
-            _ => Ok(Self { map, metric, outside: None }),
-        }
+        check_parts(&map, &metric)?;
+        Ok(Self { map, metric })
     }
 
     /// The map from rows to kernel values.
@@ -239,7 +237,7 @@ impl KernelMetric {
         &self.metric
     }
 
-    /// Map and metric.
+    /// Map and metric, of which [`KernelMetric::new`] makes this again.
     pub fn into_parts(self) -> (KernelMap, Metric) {
         (self.map, self.metric)
     }
@@ -267,9 +265,28 @@ impl KernelMetric {
         if z.len() != 2 {
             return Err(Error::Length { what: "cells of a row", seen: y.len(), expected: x.len() });
         }
-        let z: Vec<f64> = z.row(0).iter().zip(z.row(1)).map(|(a, b)| a - b).collect();
+        self.squared_between([x, y], [z.row(0), z.row(1)])
+    }
+
+    /// The squared distances of pairs, the first ends in one table and the second in another.
+    ///
+    /// # Errors
+    /// A pair that names no row; as [`KernelMetric::squared_distance`].
+    pub fn squared_pair_distances(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
+        pairs.check(first.len(), second.len())?;
+        let (from, to) = (self.transform(first)?, self.transform(second)?);
+        let squared = |pair: &Pair| {
+            let (i, j) = (pair.first, pair.second);
+            self.squared_between([first.row(i), second.row(j)], [from.row(i), to.row(j)])
+        };
+        pairs.as_slice().iter().map(squared).collect()
+    }
+
+    /// `d_A` of two rows and their coordinates.
+    fn squared_between(&self, [x, y]: [&[f64]; 2], z: [&[f64]; 2]) -> Result<f64> {
+        let z: Vec<f64> = z[0].iter().zip(z[1]).map(|(a, b)| a - b).collect();
         let inside: f64 = z.iter().map(|z| z * z).sum();
-        let outside = match (&self.outside, self.map.squared_distance(x, y)) {
+        let outside = match (self.map.outside(), self.map.squared_distance(x, y)) {
             (Some((weight, lengths)), Some(all)) => {
                 let lengths = z.iter().zip(lengths).filter(|(_, length)| **length > 0.0);
                 weight * (all - lengths.map(|(z, length)| z * z / length).sum::<f64>()).max(0.0)
@@ -281,7 +298,6 @@ impl KernelMetric {
     }
 }
 
-/// Rows to coordinates; if there is a kernel by way of its values, a block at a time.
 pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -> Result<Rows> {
     let Some(map) = map else { return metric.transform(rows) };
     let mut z = Vec::with_capacity(rows.len() * metric.rank());
@@ -290,6 +306,19 @@ pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -
         z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
     }
     Rows::new(z, metric.rank())
+}
+
+/// Whether a metric on kernel values goes with a map to them.
+pub(crate) fn check_parts(map: &KernelMap, metric: &Metric) -> Result<()> {
+    let landmarks =
+        map.landmarks().map(|rows| ("rows the kernel is taken with", rows.len(), metric.columns()));
+    let lengths = map.outside().map(|(_, lengths)| ("lengths of components", lengths.len(), metric.rank()));
+    for (what, seen, expected) in landmarks.into_iter().chain(lengths) {
+        if seen != expected {
+            return Err(Error::Length { what, seen, expected });
+        }
+    }
+    Ok(())
 }
 
 /// Makes the components blind to a common shift of all kernel values, as they are but for rounding.

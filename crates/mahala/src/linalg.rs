@@ -339,6 +339,13 @@ mod tests {
     }
 
     #[test]
+    fn a_matrix_of_our_own_that_overflowed_is_not_taken_for_the_cell_of_a_user() {
+        let m = matrix(&[&[1.0, 0.0, 0.0], &[0.0, f64::NAN, 0.0], &[0.0, 0.0, 1.0]]);
+        let error = eigen(m.as_ref(), "LᵀDL", &mut Spare::default()).err();
+        assert_eq!(error, Some(Error::OutOfRange { what: "LᵀDL" }));
+    }
+
+    #[test]
     fn powers_of_two_are_exact_beyond_the_range_of_one_factor() {
         assert_eq!(times_power_of_two(1.5, 1000), 1.5 * 2f64.powi(1000));
         assert_eq!(times_power_of_two(times_power_of_two(1.5e-300, 1900), -1900), 1.5e-300);

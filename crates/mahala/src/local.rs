@@ -248,7 +248,7 @@ impl LocalMetrics {
     pub fn metric(&self, group: usize) -> Result<Metric> {
         let global = &self.fit.metric;
         let components = product(self.maps.maps[group].as_ref(), global.components());
-        Metric::new(components, global.mean().to_vec(), global.scale().map(<[f64]>::to_vec))
+        Metric::computed(components, global.mean().to_vec(), global.scale().map(<[f64]>::to_vec))
     }
 
     /// The class of each row, by a vote of the `k` nearest training rows, each measured by the metric of its group.
@@ -316,7 +316,7 @@ impl LocalMaps {
             if members.is_empty() {
                 continue;
             }
-            let metric = Metric::new(map.clone(), vec![0.0; map.ncols()], None)?;
+            let metric = Metric::computed(map.clone(), vec![0.0; map.ncols()], None)?;
             let knn = Knn::new(metric.transform(&rows.subset(&members))?)?;
             let found = knn.search(&metric.transform(queries)?, k.min(members.len()))?;
             for (query, best) in best.iter_mut().enumerate() {

@@ -3,7 +3,7 @@
 use crate::centred::weighted_sum_of_columns;
 use crate::dataset::{Rows, check_cells};
 use crate::error::{Error, Result};
-use crate::linalg::{check_finite, eigen, weighted_gram};
+use crate::linalg::{check_finite, eigen, product, weighted_gram};
 use crate::memory::Spare;
 use crate::sparse::SparseRows;
 use crate::spd::Spd;
@@ -88,6 +88,14 @@ impl Metric {
         Self { components: Mat::identity(d, d), mean: vec![0.0; d], scale: None, outside: None }
     }
 
+    /// [`Metric::new`] for what was computed: a number that is not finite has left the range, and is no cell of a user's.
+    pub(crate) fn computed(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
+        Self::new(components, mean, scale).map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+            other => other,
+        })
+    }
+
     /// The metric of a given matrix `A`.
     ///
     /// # Errors
@@ -97,7 +105,7 @@ impl Metric {
         let e = eigen(a.as_mat(), "A", &mut Spare::default())?;
         let components =
             Mat::from_fn(d, d, |i, j| e.values[d - 1 - i].max(0.0).sqrt() * e.vectors[(j, d - 1 - i)]);
-        Self::new(components, vec![0.0; d], None)
+        Self::computed(components, vec![0.0; d], None)
     }
 
     /// The Euclidean metric in the principal axes of the rows: no distance changes, and the first
@@ -112,8 +120,9 @@ impl Metric {
         let mean = ColumnStatistics::of(rows).mean;
         let d = rows.columns();
         let centred = Mat::from_fn(rows.len(), d, |i, j| rows.row(i)[j] - mean[j]);
-        let e = eigen((centred.transpose() * &centred).as_ref(), "the covariance", &mut Spare::default())?;
-        Self::new(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
+        let covariance = product(centred.transpose(), centred.as_ref());
+        let e = eigen(covariance.as_ref(), "the covariance", &mut Spare::default())?;
+        Self::computed(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
     }
 
     /// The same metric with the origin of [`Metric::transform`] moved; no distance changes.
@@ -151,7 +160,7 @@ impl Metric {
     pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
         let mean = self.mean.iter().zip(scale).map(|(m, s)| m * s).collect();
         let scale = both_scales(self.scale.as_deref(), scale);
-        Self::new(self.components, mean, Some(scale))
+        Self::computed(self.components, mean, Some(scale))
     }
 
     /// `L`, `rank() × columns()`; applied after mean and scale.

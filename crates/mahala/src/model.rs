@@ -23,7 +23,7 @@ use crate::dataset::{Labels, Rows};
 use crate::error::{Error, Result};
 use crate::file::{io_error, write_file};
 use crate::kernel::{Kernel, KernelMap};
-use crate::kernel_gmml::transform;
+use crate::kernel_gmml::{check_parts, transform};
 use crate::knn::Knn;
 use crate::local::LocalMaps;
 use crate::metric::Metric;
@@ -164,6 +164,11 @@ impl Model {
         }
     }
 
+    /// The weight of what lies outside the span that the metric was learned in; none if that is everything.
+    pub fn weight_outside(&self) -> Option<f64> {
+        self.kernel.as_ref().map_or_else(|| self.metric.weight_outside(), KernelMap::weight_outside)
+    }
+
     /// The number of columns of the rows it takes.
     pub fn columns(&self) -> usize {
         let landmarks = self.kernel.as_ref().and_then(KernelMap::landmarks);
@@ -237,6 +242,9 @@ impl Model {
         if let Some(scale) = self.kernel.as_ref().and_then(KernelMap::scale) {
             tensors.push(("kernel_scale", vec![scale.len()], Content::Floats(scale)));
         }
+        if let Some((_, lengths)) = self.kernel.as_ref().and_then(KernelMap::outside) {
+            tensors.push(("lengths_outside", vec![lengths.len()], Content::Floats(lengths)));
+        }
         if let Some((rows, labels)) = &self.references {
             tensors.push(("references", vec![rows.len(), k], Content::Floats(rows.values())));
             tensors.push(("reference_classes", vec![rows.len()], Content::Codes(labels.codes())));
@@ -254,7 +262,7 @@ impl Model {
 
     fn metadata(&self) -> BTreeMap<String, String> {
         let classes = self.references.as_ref().map_or(&[][..], |(_, labels)| labels.names());
-        let outside = self.metric.weight_outside();
+        let outside = self.weight_outside();
         let version = if self.kernel.is_some() || outside.is_some() { VERSION } else { PLAIN };
         let optional = [
             ("calibration", self.calibration.as_ref().map(|c| c.to_json().to_string())),
@@ -283,11 +291,20 @@ impl Model {
         let mean = floats(tensors, "mean", &[d])?.ok_or_else(|| invalid("the tensor 'mean' is missing"))?;
         let scale = floats(tensors, "scale", &[d])?;
         let mut metric = Metric::new(l, mean, scale).map_err(|error| invalid(&error.to_string()))?;
+        let mut kernel = kernel(metadata, tensors, d)?;
         if metadata.contains_key("weight_outside") {
             let weight = parse(metadata, "weight_outside")?;
-            metric = metric.with_weight_outside(weight).map_err(|error| invalid(&error.to_string()))?;
+            if let Some(map) = kernel.take() {
+                let lengths = floats(tensors, "lengths_outside", &[k])?.unwrap_or_default();
+                let map = map.with_weight_outside(weight, lengths);
+                kernel = Some(map.map_err(|error| invalid(&error.to_string()))?);
+            } else {
+                metric = metric.with_weight_outside(weight).map_err(|error| invalid(&error.to_string()))?;
+            }
         }
-        let kernel = kernel(metadata, tensors, d)?;
+        if let Some(map) = &kernel {
+            check_parts(map, &metric).map_err(|error| invalid(&error.to_string()))?;
+        }
         let columns = kernel.as_ref().and_then(KernelMap::landmarks).map_or(d, Rows::columns);
         let log_eigenvalues = match tensors.get("log_eigenvalues").map(|tensor| &tensor.shape[..]) {
             None | Some([0]) => Vec::new(),

@@ -115,7 +115,7 @@ impl Recipe {
 
     fn plain(&self, statistics: ColumnStatistics) -> Result<Metric> {
         let (d, scale) = (statistics.mean.len(), self.standardize.then_some(statistics.scale));
-        Metric::new(Mat::identity(d, d), statistics.mean, scale)
+        Metric::computed(Mat::identity(d, d), statistics.mean, scale)
     }
 
     /// The t of the last step; the one that is free to vary.

@@ -1,8 +1,9 @@
 //! Rows most of whose cells are 0, by their other cells alone (compressed rows, CSR).
 
-use crate::dataset::Rows;
+use crate::dataset::{Rows, check_row_count};
 use crate::error::{Error, Result};
-use faer::MatRef;
+use crate::linalg::column;
+use faer::{Mat, MatRef};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -43,6 +44,7 @@ impl SparseRows {
             let allowed = "ascending from 0";
             return Err(Error::Parameter { name: "the list of row starts", value: "not so".into(), allowed });
         }
+        check_row_count(starts.len() - 1)?;
         let cells = starts.last().copied().unwrap_or(0);
         for (what, seen) in [("columns of sparse cells", indices.len()), ("sparse cells", values.len())] {
             if seen != cells {
@@ -163,15 +165,16 @@ impl SparseRows {
         Self { columns: self.len(), starts, indices, values }
     }
 
-    /// `X·Bᵀ` for a range of rows and `B` of `width × columns()`, each column contiguous; row-major.
+    /// `X·Bᵀ` for a range of rows and `B` of `width × columns()`; row-major.
     pub(crate) fn times(&self, rows: Range<usize>, b: MatRef<'_, f64>) -> Vec<f64> {
         let width = b.nrows();
-        let column = |j: usize| b.col(j).try_as_col_major().map_or(&[][..], |column| column.as_slice());
+        let owned = if b.try_as_col_major().is_some() { None } else { Some(b.to_owned()) };
+        let b = owned.as_ref().map_or(b, Mat::as_ref);
         let mut out = vec![0.0; rows.len() * width];
         out.par_chunks_mut(BLOCK * width).enumerate().for_each(|(block, out)| {
             for (i, out) in out.chunks_exact_mut(width).enumerate() {
                 for (j, x) in self.row(rows.start + block * BLOCK + i) {
-                    out.iter_mut().zip(column(j)).for_each(|(o, b)| *o += x * b);
+                    out.iter_mut().zip(column(b, j)).for_each(|(o, b)| *o += x * b);
                 }
             }
         });
@@ -221,5 +224,8 @@ mod tests {
         }
         let b = faer::Mat::from_fn(2, 4, |i, j| (2 * j + i) as f64);
         assert_eq!(rows.times(0..3, b.as_ref()), [-6.0, -5.0, 0.0, 0.0, 8.0, 12.0]);
+        // However the matrix lies in memory.
+        let turned = b.transpose().to_owned();
+        assert_eq!(rows.times(0..3, turned.transpose()), rows.times(0..3, b.as_ref()));
     }
 }

@@ -186,15 +186,10 @@ impl<'a> Reduced<'a> {
         };
         let components = self.composed(m.as_ref());
         let Centred { mean, scale, constant, .. } = self.centred;
-        let metric = Metric::new(components, mean, scale)
-            .and_then(|metric| match weight {
-                Some(weight) => metric.with_weight_outside(weight),
-                None => Ok(metric),
-            })
-            .map_err(|error| match error {
-                Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-                other => other,
-            })?;
+        let mut metric = Metric::computed(components, mean, scale)?;
+        if let Some(weight) = weight {
+            metric = metric.with_weight_outside(weight)?;
+        }
         let span = LearnedSpan {
             directions: self.data.columns(),
             randomized: matches!(self.basis, Basis::Directions(_)),

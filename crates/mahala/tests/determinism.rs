@@ -4,7 +4,9 @@
 mod common;
 
 use common::{blobs, bundled};
-use mahala::{Components, Dataset, Fit, Gmml, Knn, Model, Moments, PairRule, Pairs, Scatter, TChoice};
+use mahala::{
+    Components, Dataset, Fit, Gmml, Knn, Metric, Model, Moments, PairRule, Pairs, Scatter, TChoice,
+};
 
 /// Runs the work in pools of 1, 2 and 5 threads.
 fn in_pools<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
@@ -57,6 +59,14 @@ fn a_fit_of_520_columns_has_the_same_bits_in_any_pool() {
     let data = blobs(600, 520, 2, 3);
     for rank in [None, Some(Components::Count(20)), Some(Components::Share(0.9))] {
         assert_same_fit(&Gmml { t: TChoice::Fixed(0.3), rank, ..Gmml::default() }, &data);
+    }
+}
+
+#[test]
+fn principal_axes_have_the_same_bits_in_any_pool() {
+    for data in [blobs(3000, 40, 3, 5), blobs(700, 260, 3, 6)] {
+        let axes = in_pools(|| Metric::principal_axes(data.rows()).unwrap());
+        assert!(axes.iter().all(|metric| *metric == axes[0]), "{} columns", data.columns());
     }
 }
 

@@ -8,7 +8,7 @@ use mahala::learners::{
     Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Learned, Learner, Lmnn, Mcml, Mmc, NAMES, Nca,
     Order, Outcome, Training, learn_standardized, named,
 };
-use mahala::{Dataset, Labels, Mat, Model, Pair, Pairs, Rows, Spd};
+use mahala::{Dataset, Error, Labels, Mat, Model, Pair, Pairs, Rows, Spd};
 use serde_json::json;
 
 /// Every method, in each of its forms. A new one joins here.
@@ -356,6 +356,18 @@ fn mmc_is_not_worse_than_metric_learn_on_the_same_pairs() {
             // The full form is maximised, the diagonal one minimised.
             let gain = if diagonal { theirs - ours } else { ours - theirs };
             assert!(gain > 0.0, "{} {key}: {ours} {theirs} {report:?}", case["data"]);
+        }
+    }
+}
+
+#[test]
+fn what_overflows_on_the_way_is_not_taken_for_a_cell_of_the_table() {
+    for scale in [1e300, 1e160, 1e-160, 1e-300] {
+        let data = rescaled(&blobs(30, 3, 2, 4), &[scale; 3]);
+        for method in every_method() {
+            if let Err(error) = learn(method.as_ref(), &Training::Labelled(&data)) {
+                assert!(!matches!(error, Error::NotFinite { .. }), "{} at {scale:e}: {error}", method.name());
+            }
         }
     }
 }

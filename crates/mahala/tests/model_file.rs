@@ -4,7 +4,9 @@
 mod common;
 
 use common::blobs;
-use mahala::{Error, Gmml, Kernel, KernelGmml, Labels, Mat, Metric, Model, Rows, TChoice};
+use mahala::{
+    Error, Gmml, Kernel, KernelGmml, KernelMetric, Labels, Mat, Metric, Model, Regularization, Rows, TChoice,
+};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -347,6 +349,32 @@ fn a_weight_outside_comes_back() {
     let again = Model::from_bytes(&Model::new(metric.clone()).to_bytes()).unwrap().metric;
     assert_eq!(again, metric);
     assert_eq!(again.squared_distance(&[0.0; 3], &[1.0, 2.0, 0.0]).unwrap(), 1.0 + 0.25 * 4.0);
+}
+
+#[test]
+fn the_weight_outside_of_a_kernel_metric_comes_back() {
+    let data = blobs(20, 3, 2, 1);
+    let regularization = Regularization::Lambda(0.2);
+    let gmml = Gmml { t: TChoice::Fixed(0.3), regularization, standardize: true, ..Gmml::default() };
+    let kernel = KernelGmml { gmml, kernel: Kernel::Rbf { gamma: 0.1 }, landmarks: None };
+    let fit = kernel.fit(&data).unwrap();
+    // A row far from all others lies outside the span of them.
+    let (far, near) = ([40.0, -30.0, 20.0], data.rows().row(0));
+    let expected = fit.metric.squared_distance(&far, near).unwrap();
+    let model = fit.into_model(&kernel, Vec::new());
+    assert_eq!(model.weight_outside(), Some(0.2f64.powf(2.0 * 0.3 - 1.0)));
+    let again = Model::from_bytes(&model.to_bytes()).unwrap();
+    assert_eq!(again, model);
+    let metric = KernelMetric::new(again.kernel.unwrap(), again.metric).unwrap();
+    assert_eq!(metric.squared_distance(&far, near).unwrap(), expected);
+    let inside = metric.metric().squared_distance(
+        metric.map().values(&Rows::new(far.to_vec(), 3).unwrap()).unwrap().row(0),
+        metric.map().values(&Rows::new(near.to_vec(), 3).unwrap()).unwrap().row(0),
+    );
+    assert!(inside.unwrap() < 0.99 * expected, "the part outside counts");
+    let mut parts = Parts::of(&model.to_bytes());
+    parts.header["__metadata__"]["weight_outside"] = json!("-1");
+    assert!(refusal(&parts.signed()).contains("weight outside is -1"));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
             "calibration": model.calibration.as_ref().map(Calibration::to_json),
             "local_metrics": model.local.as_ref().map(|local| local.maps().len()),
             "kernel": model.kernel.as_ref().map(|map| map.kernel().to_json()),
-            "weight_outside": model.metric.weight_outside(),
+            "weight_outside": model.weight_outside(),
             "standardized": is_standardized(&model), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
@@ -50,7 +50,7 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     }
     if let Some(directions) = model.diagnostics["span"]["directions"].as_u64() {
         let outside = model.diagnostics["span"]["outside"].as_f64().unwrap_or(0.0);
-        let weight = model.metric.weight_outside().map_or("0".into(), table::rounded);
+        let weight = model.weight_outside().map_or("0".into(), table::rounded);
         let share = format!("{:.2} % of the rows outside, weight there {weight}", 100.0 * outside);
         lines.push(("learned in", format!("{}, {share}", table::count(directions, "direction"))));
     }

@@ -6,7 +6,7 @@ use crate::pairs_file::{PairsFile, read_pairs};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
-use mahala::{Metric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
+use mahala::{KernelMetric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -135,10 +135,9 @@ fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
 }
 
 fn squared_distances(model: &Model, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
-    if model.kernel.is_none() {
-        return Ok(squared_pair_distances(&model.metric, first, second, pairs)?);
-    }
-    let (first, second) = (model.transform(first)?, model.transform(second)?);
-    let plain = Metric::euclidean(model.metric.rank());
-    Ok(squared_pair_distances(&plain, &first, &second, pairs)?)
+    Ok(match &model.kernel {
+        None => squared_pair_distances(&model.metric, first, second, pairs)?,
+        Some(map) => KernelMetric::new(map.clone(), model.metric.clone())?
+            .squared_pair_distances(first, second, pairs)?,
+    })
 }

@@ -149,7 +149,7 @@ pub(crate) fn metric_of(a: MatRef<'_, f64>, rows: &Rows) -> Result<Metric> {
         return Err(Error::OutOfRange { what: "the matrix A" });
     }
     let components = Mat::from_fn(kept.len(), d, |i, j| e.values[kept[i]].sqrt() * e.vectors[(j, kept[i])]);
-    Metric::new(components, ColumnStatistics::of(rows).mean, None)
+    Metric::computed(components, ColumnStatistics::of(rows).mean, None)
 }
 
 /// The power of two that rows are measured in: 0 unless their scale is extreme.

@@ -52,7 +52,7 @@ impl Learner for Covariance {
         let weight = |j: usize| ((n - 1) as f64 / correlation.values[j]).sqrt();
         let components =
             Mat::from_fn(kept.len(), d, |i, j| weight(kept[i]) * correlation.vectors[(j, kept[i])]);
-        let metric = Metric::new(components, statistics.mean, Some(statistics.scale))?;
+        let metric = Metric::computed(components, statistics.mean, Some(statistics.scale))?;
         Ok(Learned::new(metric, Report::closed_form()))
     }
 }

@@ -129,7 +129,7 @@ impl Labelled {
         let spread = product(product(l, self.total_scatter().as_ref()).as_ref(), l.transpose());
         let axes = eigen(spread.as_ref(), "the transformed rows' covariance", &mut Spare::default())?.vectors;
         let turned = product(Mat::from_fn(r, r, |i, j| axes[(j, r - 1 - i)]).as_ref(), l);
-        Ok(Learned::new(Metric::new(turned, self.mean.clone(), None)?, report))
+        Ok(Learned::new(Metric::computed(turned, self.mean.clone(), None)?, report))
     }
 }
 
