@@ -49,6 +49,27 @@ fn a_streamed_fit_equals_the_fit_in_memory() {
 }
 
 #[test]
+fn a_streamed_fit_equals_the_fit_in_memory_where_columns_depend_on_others() {
+    let place = Place::new();
+    let table: String = rows(1500)
+        .lines()
+        .map(|line| {
+            let cells: Vec<f64> = line.split(',').filter_map(|cell| cell.parse().ok()).collect();
+            let [a, b, c, ..] = cells[..] else { return format!("e,f,{line}\n") };
+            format!("{},{},{line}\n", a + b + c, 2.0 * b - a)
+        })
+        .collect();
+    place.write("t.csv", table);
+    for options in ["--t 0.5", "--t 0", "--t 0.3 --standardize", "--t 0.5 --rank 2"] {
+        let ran = place.ok(&format!("fit t.csv --label y --method gmml {options} -o whole.st"));
+        assert!(ran.stderr.contains("learned inside the 4 directions that the rows span"), "{}", ran.stderr);
+        place.ok(&format!("fit t.csv --label y --stream {options} -o stream.st"));
+        let off = difference(&place.model("stream.st"), &place.model("whole.st"));
+        assert!(off < 1e-12, "{options}: {off:e}");
+    }
+}
+
+#[test]
 fn every_source_gives_the_same_sums() {
     let place = place(900);
     let text = rows(900);

@@ -75,6 +75,7 @@ mod centred;
 mod class_means;
 mod columns;
 mod dataset;
+mod dependent;
 mod describe;
 mod distance;
 mod error;

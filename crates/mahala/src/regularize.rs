@@ -1,5 +1,6 @@
 //! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
 
+use crate::dependent::{varying_directions, within};
 use crate::error::{Error, Result};
 use crate::linalg::{cholesky, column, column_mut, descending, sum_of_eights, times_power_of_two};
 use crate::memory::Spare;
@@ -60,6 +61,8 @@ pub(crate) struct Prepared {
     pub(crate) l: Mat<f64>,
     /// The ridge added to `S`, relative to each column's variance; 0 if none was needed.
     pub(crate) ridge: f64,
+    /// The directions of the active columns that `S` and `D` are about, if columns depend on others.
+    pub(crate) basis: Option<Mat<f64>>,
 }
 
 impl Regularization {
@@ -109,7 +112,10 @@ pub(crate) fn prepare(
         part
     });
     // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
-    let base: Vec<f64> = (0..active.len()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect();
+    let yardstick = |s: &Mat<f64>, d: &Mat<f64>| -> Vec<f64> {
+        (0..s.ncols()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect()
+    };
+    let mut base = yardstick(&s, &d);
     match regularization {
         Regularization::None | Regularization::Lambda(0.0) => {}
         Regularization::Lambda(lambda) => {
@@ -132,16 +138,27 @@ pub(crate) fn prepare(
             shrink_to_diagonal(&mut s, rho);
         }
     }
-    let [mut norm_s, norm_d] = [&s, &d].map(|sum| one_norm(sum.as_ref()));
+    let norms = |s: &Mat<f64>, d: &Mat<f64>| [s, d].map(|sum| one_norm(sum.as_ref()));
+    let [mut norm_s, mut norm_d] = norms(&s, &d);
     if !(norm_s + norm_d).is_finite() {
         return Err(Error::OutOfRange { what: "S or D" });
+    }
+    if let Some(l) = regular(&s, &base, spare) {
+        spare.give(s);
+        return Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge: 0.0, basis: None });
+    }
+    let basis = varying_directions(s.as_ref(), d.as_ref())?;
+    if let Some(q) = &basis {
+        (s, d) = (within(q.as_ref(), s.as_ref()), within(q.as_ref(), d.as_ref()));
+        base = yardstick(&s, &d);
+        [norm_s, norm_d] = norms(&s, &d);
     }
     let (l, ridge) = factorise(&mut s, &base, spare)?;
     if ridge > 0.0 {
         norm_s = one_norm(s.as_ref());
     }
     spare.give(s);
-    Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge })
+    Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis })
 }
 
 /// The columns that vary; all of them where the prior decides on the others.
@@ -324,14 +341,17 @@ pub fn analytic_shrinkage(s: MatRef<'_, f64>, samples: f64) -> f64 {
     if rho.is_finite() { rho.clamp(0.0, 1.0) } else { 1.0 }
 }
 
+/// The Cholesky factor of `S`, if that is safely positive definite.
+fn regular(s: &Mat<f64>, base: &[f64], spare: &mut Spare) -> Option<Mat<f64>> {
+    let l = cholesky(s.as_ref(), "S", spare).ok()?;
+    (0..base.len()).all(|j| l[(j, j)] * l[(j, j)] >= SINGULAR * base[j]).then_some(l)
+}
+
 /// The Cholesky factor of `S`, after the smallest ridge that makes it safely positive definite.
 fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f64>, f64)> {
     let mut ridge = 0.0;
     loop {
-        let factor = cholesky(s.as_ref(), "S", spare);
-        if let Ok(l) = factor
-            && (0..base.len()).all(|j| l[(j, j)] * l[(j, j)] >= SINGULAR * base[j])
-        {
+        if let Some(l) = regular(s, base, spare) {
             return Ok((l, ridge));
         }
         let next = if ridge == 0.0 { 2.0 * SINGULAR } else { 10.0 * ridge };

@@ -12,6 +12,7 @@ use crate::regularize::{Prepared, condition_estimates};
 use crate::scatter::PairCount;
 use crate::subspace::Components;
 use crate::tiles::{into_weighted_transpose, weighted_transpose};
+use crate::wide::LearnedSpan;
 use faer::{Mat, MatRef};
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
@@ -36,14 +37,16 @@ impl Solution {
         keep_d: bool,
         spare: &mut Spare,
     ) -> Self {
-        let Prepared { active, exponent, norm_s, norm_d, d, l, ridge } = prepared;
+        let Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis } = prepared;
         let [condition_s, condition_d] = conditions(&geodesic, l.as_ref(), [norm_s, norm_d]);
         let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
-        let all = active.len() == columns;
-        let mut w = if all { spare.take(columns) } else { Mat::zeros(columns, active.len()) };
+        let turned = basis.as_ref().map(|q| product(q.as_ref(), geodesic.directions()));
+        let directions = turned.as_ref().map_or(geodesic.directions(), Mat::as_ref);
+        let (all, count) = (active.len() == columns, directions.ncols());
+        let mut w = if count == columns { spare.take(columns) } else { Mat::zeros(columns, count) };
         let ordered = active.is_sorted();
-        for k in 0..active.len() {
-            let (from, to) = (column(geodesic.directions(), k), column_mut(w.as_mut(), k));
+        for k in 0..count {
+            let (from, to) = (column(directions, k), column_mut(w.as_mut(), k));
             if all && ordered {
                 to.copy_from_slice(from);
             } else {
@@ -60,10 +63,19 @@ impl Solution {
             constant_columns: missing_from(&active, columns),
             clamped: geodesic.clamped(),
             log_eigenvalues: log_lambda.clone(),
-            span: None,
+            span: basis.is_some().then_some(LearnedSpan {
+                directions: count,
+                randomized: false,
+                outside: 0.0,
+            }),
             selection: None,
         };
-        Self { w, scale: None, diagnostics, log_lambda, dissimilar: keep_d.then_some((active, d)) }
+        let of_columns = |d: Mat<f64>| match &basis {
+            Some(q) => product(product(q.as_ref(), d.as_ref()).as_ref(), q.transpose()),
+            None => d,
+        };
+        let dissimilar = keep_d.then(|| (active, of_columns(d)));
+        Self { w, scale: None, diagnostics, log_lambda, dissimilar }
     }
 
     pub(crate) fn with_scale(self, scale: Vec<f64>) -> Self {
@@ -112,7 +124,7 @@ impl Solution {
         let e = eigen(turned.as_ref(), "L D Lᵀ", &mut Spare::default())?;
         let components = product(e.vectors.as_ref().reverse_cols().transpose(), l);
         let r = rank.count(e.values.iter().rev().copied());
-        Metric::new(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
+        Metric::computed(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
 
     /// Rows in the coordinates in which every t is a weight: `Z = ((X − mean)/scale)·W`.
@@ -137,10 +149,7 @@ fn roots_of_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
 /// Around 0.
 fn metric_of(components: Mat<f64>, scale: Option<Vec<f64>>) -> Result<Metric> {
     let mean = vec![0.0; components.ncols()];
-    Metric::new(components, mean, scale).map_err(|error| match error {
-        Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
-        other => other,
-    })
+    Metric::computed(components, mean, scale)
 }
 
 /// `exp(½(t·log λ − max))`: what coordinates weigh at t, up to a common factor.

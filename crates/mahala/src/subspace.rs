@@ -1,7 +1,7 @@
 //! Reduction first: the directions in which dissimilar pairs differ most against similar ones.
 
 use crate::error::{Error, Result};
-use crate::linalg::{eigen, parallelism, times_power_of_two};
+use crate::linalg::{eigen, parallelism, product, times_power_of_two};
 use crate::memory::Spare;
 use crate::regularize::{Prior, Regularization, prepare};
 use crate::scatter::Scatter;
@@ -51,6 +51,9 @@ impl Subspace {
         let e = eigen(turned.as_ref(), "the pencil (D, S)", &mut spare)?;
         let mut u = e.vectors;
         solve_upper_triangular_in_place(l.transpose(), u.as_mut(), par);
+        if let Some(q) = &prepared.basis {
+            u = product(q.as_ref(), u.as_ref());
+        }
         let p = u.ncols();
         let mut directions = Mat::zeros(scatter.columns(), p);
         let unit = |x: f64| times_power_of_two(x, -prepared.exponent);

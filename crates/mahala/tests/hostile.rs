@@ -157,12 +157,40 @@ fn duplicate_columns_share_one_weight() {
     for gmml in every_way() {
         let fit = gmml.fit(&twice).unwrap();
         assert_sound(&fit, &twice);
-        assert_eq!(fit.diagnostics.ridge, 2e-10);
+        assert_eq!(fit.diagnostics.ridge, 0.0);
+        assert_eq!(fit.diagnostics.span.as_ref().map(|span| span.directions), Some(2));
         let a = fit.metric.matrix().unwrap();
-        // Equal columns are exchangeable; the ridge of 2e-10 leaves S with κ = 1e10.
-        assert!((a[(0, 0)] / a[(2, 2)] - 1.0).abs() < 1e-4, "{a:?}");
-        assert!((a[(1, 0)] - a[(1, 2)]).abs() < 1e-4 * a.norm_max(), "{a:?}");
+        // Equal columns are exchangeable, and their difference, in which no rows differ, has no weight.
+        assert!((a[(0, 0)] / a[(2, 2)] - 1.0).abs() < 100.0 * EPS, "{a:?}");
+        assert!((a[(1, 0)] - a[(1, 2)]).abs() < 100.0 * EPS * a.norm_max(), "{a:?}");
+        assert!((a[(0, 0)] - a[(0, 2)]).abs() < 100.0 * EPS * a.norm_max(), "{a:?}");
     }
+}
+
+#[test]
+fn a_column_that_is_a_sum_of_others_changes_no_distance_by_the_order_of_the_rows() {
+    let data = blobs(200, 4, 3, 8);
+    let with_sums = |i: usize| {
+        let x = data.rows().row(i);
+        [x[0], x[1], x[2], x[3], x[0] + x[1] + x[2], 2.0 * x[1] - x[3]]
+    };
+    let of = |order: &[usize]| {
+        let cells = order.iter().flat_map(|&i| with_sums(i)).collect();
+        Dataset::new(Rows::new(cells, 6).unwrap(), data.labels().subset(order)).unwrap()
+    };
+    let plain: Vec<usize> = (0..200).collect();
+    let (one, other) = (of(&plain), of(&Random::new(3, 0).permutation(200)));
+    let (a, b) = (fixed(0.5).fit(&one).unwrap(), fixed(0.5).fit(&other).unwrap());
+    assert_eq!((a.diagnostics.ridge, a.metric.rank()), (0.0, 4));
+    let distance =
+        |fit: &Fit, i: usize| fit.metric.squared_distance(one.rows().row(i), one.rows().row(i + 1)).unwrap();
+    for i in 0..199 {
+        let (x, y) = (distance(&a, i), distance(&b, i));
+        assert!((x - y).abs() <= 1e-12 * x, "row {i}: {x} {y}");
+    }
+    // Reduced to leading directions as well.
+    let gmml = Gmml { rank: Some(Components::Count(2)), ..fixed(0.5) };
+    assert_eq!(gmml.fit(&one).unwrap().metric.rank(), 2);
 }
 
 #[test]
