@@ -6,7 +6,7 @@
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::gram::add_gram;
-use crate::linalg::{extreme_exponent, parallelism, times_power_of_two};
+use crate::linalg::{extreme_exponent, parallelism, squared_norm, times_power_of_two};
 use crate::sparse::SparseRows;
 use crate::standardize::ColumnStatistics;
 use crate::tiles::mirror_lower;
@@ -195,7 +195,7 @@ impl<'a> Centred<'a> {
             Store::Dense(rows) => {
                 let mut sum = 0.0;
                 self.for_each_block(rows, |_, block| {
-                    sum += (0..block.ncols()).map(|i| block.col(i).squared_norm_l2()).sum::<f64>();
+                    sum += squared_norm(block);
                 });
                 sum
             }

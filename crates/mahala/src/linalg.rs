@@ -160,6 +160,15 @@ pub(crate) fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     product
 }
 
+/// The sum of the squares of all entries; faer's norms add in an order that depends on the processor.
+pub(crate) fn squared_norm(matrix: MatRef<'_, f64>) -> f64 {
+    let of_column = |j: usize| match matrix.col(j).try_as_col_major() {
+        Some(column) => sum_of_eights(column.as_slice(), column.as_slice(), |x, y| x * y),
+        None => matrix.col(j).iter().map(|x| x * x).sum(),
+    };
+    (0..matrix.ncols()).map(of_column).sum()
+}
+
 /// `|x|ᵀy`
 pub(crate) fn dot_of_sizes(x: &[f64], y: &[f64]) -> f64 {
     sum_of_eights(x, y, |x, y| x.abs() * y)

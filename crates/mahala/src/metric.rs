@@ -3,7 +3,7 @@
 use crate::centred::weighted_sum_of_columns;
 use crate::dataset::{Rows, check_cells};
 use crate::error::{Error, Result};
-use crate::linalg::{check_finite, eigen, product, weighted_gram};
+use crate::linalg::{check_finite, eigen, product, squared_norm, weighted_gram};
 use crate::memory::Spare;
 use crate::sparse::SparseRows;
 use crate::spd::Spd;
@@ -144,7 +144,8 @@ impl Metric {
             let allowed = "finite and at least 0";
             return Err(Error::Parameter { name: "weight outside", value: weight.to_string(), allowed });
         }
-        let squared_lengths = (0..self.rank()).map(|i| self.components.row(i).squared_norm_l2()).collect();
+        let squared_lengths =
+            (0..self.rank()).map(|i| squared_norm(self.components.as_ref().subrows(i, 1))).collect();
         Ok(Self { outside: Some(Outside { weight, squared_lengths }), ..self })
     }
 

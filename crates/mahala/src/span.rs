@@ -14,7 +14,7 @@
 use crate::centred::Centred;
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
-use crate::linalg::{Eigen, eigen, product, times_power_of_two};
+use crate::linalg::{Eigen, eigen, product, squared_norm, times_power_of_two};
 use crate::memory::Spare;
 use crate::random::{Random, Stream};
 use faer::{Mat, MatRef};
@@ -107,7 +107,7 @@ impl Leading {
         let last = values.len();
         let turn = Mat::from_fn(found.min(rank), last, |i, j| vectors[(j, last - 1 - i)]);
         let coordinates = product(turn.as_ref(), y.as_ref());
-        let inside: f64 = (0..coordinates.ncols()).map(|i| coordinates.col(i).squared_norm_l2()).sum();
+        let inside = squared_norm(coordinates.as_ref());
         let outside = (1.0 - inside / total).max(0.0);
         Ok(Self { directions: product(turn.as_ref(), w.as_ref()), coordinates, outside })
     }

@@ -15,7 +15,7 @@
 use super::constraints::{Bounds, Constraints, metric_of};
 use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
 use crate::error::{Error, Result};
-use crate::linalg::{eigen, product, times_power_of_two, weighted_gram};
+use crate::linalg::{eigen, product, squared_norm, times_power_of_two, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -104,7 +104,7 @@ impl FlatGeo {
         let outcome = loop {
             let gradient = cost.gradient(&z);
             let q = product(cost.constraints.as_mat(), gradient.as_ref());
-            let Some((step, next, lower)) = cost.armijo(&z, &q, f, gradient.squared_norm_l2(), 2.0 * s)
+            let Some((step, next, lower)) = cost.armijo(&z, &q, f, squared_norm(gradient.as_ref()), 2.0 * s)
             else {
                 // Where nothing is violated there is nothing left to do.
                 break if f == 0.0 { Outcome::Converged } else { Outcome::NoDescent };

@@ -21,7 +21,7 @@ use super::constraints::{Constraints, metric_of};
 use super::mmc_diagonal::learn_diagonal;
 use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
 use crate::error::{Error, Result};
-use crate::linalg::{eigen, product, weighted_gram};
+use crate::linalg::{eigen, product, squared_norm, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -146,10 +146,10 @@ impl Sides {
         let weights: Vec<f64> =
             self.weights.iter().zip(distances).map(|(w, x)| w / (2.0 * x.max(least))).collect();
         let gradient = weighted_gram(self.x.transpose(), &weights);
-        let share = inner(&gradient, &self.similar) / self.similar.squared_norm_l2();
+        let share = inner(&gradient, &self.similar) / squared_norm(self.similar.as_ref());
         let mut direction = combined(&gradient, -share, &self.similar);
-        let length = direction.norm_l2();
-        if length.is_nan() || length <= 1e-12 * gradient.norm_l2() {
+        let length = squared_norm(direction.as_ref()).sqrt();
+        if length.is_nan() || length <= 1e-12 * squared_norm(gradient.as_ref()).sqrt() {
             return None;
         }
         for j in 0..direction.ncols() {
@@ -170,7 +170,7 @@ impl Sides {
         };
         let (mut mu, (mut near, mut value)) = (0.0, inside(0.0)?);
         // The value falls and is convex in μ, no faster than by ‖W‖²: no step goes too far.
-        let mut slope = self.similar.squared_norm_l2();
+        let mut slope = squared_norm(self.similar.as_ref());
         for _ in 0..50 {
             if value <= 1.01 * t {
                 let scaled = combined(&Mat::zeros(a.nrows(), a.ncols()), t / value, &near);
@@ -223,7 +223,7 @@ impl Mmc {
             if let Some(outcome) = observer(seen).outcome() {
                 break outcome;
             }
-            if step < tolerance * from.norm_l2() {
+            if step < tolerance * squared_norm(from.as_ref()).sqrt() {
                 break Outcome::Converged;
             }
             if iterations >= self.max_iterations {
