@@ -63,7 +63,7 @@ fn sparse_rows_give_what_the_same_rows_give_as_csv() {
     }
     let crossed = near("csv.st", "wide.svm");
     assert!(from_csv.iter().zip(&crossed).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + a)));
-    let predicted = place.ok("predict svm.st wide.svm --label label -k 1");
+    let predicted = place.ok("predict svm.st wide.svm -k 1");
     assert!(predicted.stderr.contains("0 of 24 wrong"), "{}", predicted.stderr);
     let z = place.ok("transform svm.st wide.svm").stdout;
     assert_eq!(z.lines().count(), 25);
