@@ -46,6 +46,7 @@ impl InputArgs {
             header: self.header,
             delimiter: self.delimiter,
             missing: self.missing,
+            means: None,
             format: self.format,
             sparse: false,
             skip_bad_rows: self.skip_bad_rows,
@@ -60,12 +61,25 @@ impl InputArgs {
         label: Option<&ColumnRef>,
     ) -> Result<Stream> {
         let features = Some(model.feature_names.clone()).filter(|names| !names.is_empty());
-        let stream = Stream::open(path, &ReadOptions { features, ..self.options(label) })?;
+        let means = self.means_of(model)?;
+        let stream = Stream::open(path, &ReadOptions { features, means, ..self.options(label) })?;
         if stream.names.len() != model.columns() {
             let (seen, wanted) = (stream.names.len(), model.columns());
             bail!("{} has {seen} feature columns; the model wants {wanted}", stream.source);
         }
         Ok(stream)
+    }
+
+    /// What missing cells are replaced by in rows for a model: the means of those it was learned on.
+    fn means_of(&self, model: &mahala::Model) -> Result<Option<Vec<f64>>> {
+        match (self.missing, model.training_means()) {
+            (Missing::Mean, Some(means)) => Ok(Some(means.to_vec())),
+            (Missing::Mean, None) => bail!(
+                "--missing mean fills in the means of the training rows, and this model does not hold them\n\
+                 hint: --missing drop or --missing zero, or fit the model again"
+            ),
+            _ => Ok(None),
+        }
     }
 
     /// Whether the rows of a file are better not all held in memory, as far as that is known before reading them.
@@ -118,7 +132,8 @@ impl InputArgs {
         path: &Path,
         label: Option<&ColumnRef>,
     ) -> Result<Table> {
-        let mut options = ReadOptions { sparse: model.kernel.is_none(), ..self.options(label) };
+        let means = self.means_of(model)?;
+        let mut options = ReadOptions { sparse: model.kernel.is_none(), means, ..self.options(label) };
         if model.feature_names.is_empty() {
             let table = read(path, &options)?;
             if table.names.len() != model.columns() {

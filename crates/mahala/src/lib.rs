@@ -129,6 +129,7 @@ mod subspace;
 mod summed;
 mod tensor;
 mod tiles;
+mod training_means;
 mod tree;
 mod tridiagonal;
 mod units;

@@ -12,6 +12,7 @@
 //! | `reference_groups` | [n] u32, optional | the group of each of `references` |
 //! | `landmarks` | [d, m] f64, optional | d rows of m columns a kernel is taken with: x is then d kernel values |
 //! | `kernel_scale` | [m] f64, optional | what columns are divided by before the kernel |
+//! | `column_means` | [m] f64, optional | means of the training rows' columns, where `mean` is something else |
 //!
 //! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
 //! threshold, params, diagnostics, and the sha256 of all the rest; where there is one, the calibration, the
@@ -64,6 +65,8 @@ pub struct Model {
     pub calibration: Option<Calibration>,
     /// Metrics of groups of the training rows; they come with `references`.
     pub local: Option<LocalMaps>,
+    /// Means of the training rows' columns, where the metric's mean is something else; see [`Model::training_means`].
+    pub column_means: Option<Vec<f64>>,
     /// How the metric was learned.
     pub params: Value,
     /// What was seen on the way.
@@ -82,6 +85,7 @@ impl Model {
             threshold: None,
             calibration: None,
             local: None,
+            column_means: None,
             params: json!({}),
             diagnostics: json!({}),
         }
@@ -245,6 +249,9 @@ impl Model {
         if let Some((_, lengths)) = self.kernel.as_ref().and_then(KernelMap::outside) {
             tensors.push(("lengths_outside", vec![lengths.len()], Content::Floats(lengths)));
         }
+        if let Some(means) = &self.column_means {
+            tensors.push(("column_means", vec![means.len()], Content::Floats(means)));
+        }
         if let Some((rows, labels)) = &self.references {
             tensors.push(("references", vec![rows.len(), k], Content::Floats(rows.values())));
             tensors.push(("reference_classes", vec![rows.len()], Content::Codes(labels.codes())));
@@ -332,6 +339,7 @@ impl Model {
             threshold,
             calibration,
             local,
+            column_means: floats(tensors, "column_means", &[columns])?,
             params,
             diagnostics,
         })

@@ -2,6 +2,7 @@
 
 use crate::args::{InputArgs, LearnArgs, RankArg, at_least, dataset};
 use crate::commands::fit::PairsArg;
+use crate::commands::impute::Gaps;
 use crate::commands::{create_output, print, write_figure};
 use crate::figure::BarPlot;
 use crate::input::ColumnRef;
@@ -84,13 +85,26 @@ struct Split {
 struct Grouped {
     rows: Dataset,
     groups: Option<Labels>,
+    gaps: Gaps,
+}
+
+/// The rows of one split to learn on, and the group of each if it is known.
+struct Part {
+    rows: Dataset,
+    groups: Option<Labels>,
 }
 
 impl Grouped {
-    fn subset(&self, rows: &[usize]) -> Self {
-        Self { rows: self.rows.subset(rows), groups: self.groups.as_ref().map(|groups| groups.subset(rows)) }
+    /// The rows to learn on and those to test, missing cells of both replaced by means of the former alone.
+    fn split(&self, split: &Split) -> Result<(Part, Dataset)> {
+        let means = self.gaps.means(&self.rows, &split.train)?;
+        let filled = |rows: &[usize]| self.gaps.filled(&self.rows, rows, means.as_deref());
+        let groups = self.groups.as_ref().map(|groups| groups.subset(&split.train));
+        Ok((Part { rows: filled(&split.train)?, groups }, filled(&split.test)?))
     }
+}
 
+impl Part {
     fn training(&self) -> Training<'_> {
         match &self.groups {
             Some(groups) => Training::Grouped(&self.rows, groups),
@@ -126,7 +140,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
     let (mut table, groups) =
         args.input.read_grouped(&args.data, args.label.as_ref(), args.groups.as_ref())?;
-    let data = Grouped { rows: dataset(&mut table)?, groups };
+    let data = Grouped { gaps: Gaps::of(&table), rows: dataset(&mut table)?, groups };
     let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
     let steering = match args.learn.rank {
         Some(RankArg::Chosen) => args.method.with("reduce", json!(true)),
@@ -239,7 +253,7 @@ fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Progre
             result
         })
         .collect::<Result<Vec<_>>>()?;
-    let (fit_seconds, selection_seconds) = measure(method, &data.subset(&runs[0][0].train))?;
+    let (fit_seconds, selection_seconds) = measure(method, &data.split(&runs[0][0])?.0)?;
     let mut outcome = Outcome {
         method: method.method,
         counts: Vec::new(),
@@ -259,7 +273,7 @@ fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Progre
 fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
     let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
     for split in run {
-        let (part, test) = (data.subset(&split.train), data.rows.subset(&split.test));
+        let (part, test) = data.split(split)?;
         let (learned, t) = method.learn(&part.training(), &mut |_| ())?;
         let train = part.rows;
         let transformed = |part: &Dataset| -> Result<Dataset> {
@@ -275,7 +289,7 @@ fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<(Count
 
 /// The time of one fit with every choice made, and of making the choices: the least of three, or of those
 /// that a second has room for.
-fn measure(method: &Configured, train: &Grouped) -> Result<(f64, f64)> {
+fn measure(method: &Configured, train: &Part) -> Result<(f64, f64)> {
     let training = train.training();
     let start = Instant::now();
     let (_, t) = method.learn(&training, &mut |_| ())?;
@@ -385,7 +399,7 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let progress = Progress::bar("comparing", 2 * runs.len());
     let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
     let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
-    let data = Grouped { rows: data.clone(), groups: None };
+    let data = Grouped { rows: data.clone(), groups: None, gaps: Gaps::none() };
     let compare = |method: &Configured| evaluate(method, &data, &runs, &progress);
     let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))

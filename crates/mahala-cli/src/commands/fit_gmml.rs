@@ -146,7 +146,8 @@ fn fit_kernel(
     let kernel = args.kernel.kernel_gmml(gmml, data.rows());
     let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
-    let model = fit.into_model(&kernel, table.names.clone());
+    let mut model = fit.into_model(&kernel, table.names.clone());
+    model.keep_training_means(data.rows());
     let z = model.transform(data.rows())?;
     Ok((Learned { model, t, diagnostics }, z))
 }
@@ -282,7 +283,8 @@ fn choice(selection: &Selection) -> String {
 
 fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     let (diagnostics, model) = (&learned.diagnostics, &learned.model);
-    let mut notes: Vec<String> = diagnostics.span.as_ref().map(span).into_iter().collect();
+    let mut notes: Vec<String> =
+        diagnostics.span.iter().map(|s| span(s, model.metric.weight_outside())).collect();
     notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> = diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).collect();
@@ -305,14 +307,15 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     notes
 }
 
-/// Where learning happened, if not in all columns.
-fn span(span: &LearnedSpan) -> String {
+/// Where learning happened, if not in all columns, and what the rest counts.
+fn span(span: &LearnedSpan, weight_outside: Option<f64>) -> String {
     let directions = table::count(span.directions as u64, "direction");
+    let weight = weight_outside.map_or("0".into(), table::rounded);
     if span.randomized {
         let outside = 100.0 * span.outside;
         return format!(
-            "learned inside {directions}; {outside:.2} % of the rows' squared lengths lie outside"
+            "learned inside {directions}; {outside:.2} % of the rows' squared lengths lie outside, with weight {weight}"
         );
     }
-    format!("learned inside the {directions} that the rows span")
+    format!("learned inside the {directions} that the rows span; what lies outside has weight {weight}")
 }

@@ -77,6 +77,7 @@ fn from_labels(
     let standardize = method.gmml.standardize;
     let mut model =
         learned.into_model(method.learner()?, standardize, table.names.clone(), references, None)?;
+    model.keep_training_means(data.rows());
     let (labels, seed) = (data.labels(), method.gmml.seed);
     let threshold = match (&model.kernel, &model.references) {
         (None, _) => threshold_for_labels(&model.metric, &data, seed),
@@ -108,6 +109,7 @@ fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> R
         Some(threshold),
     )?;
     model.params["pairs"] = json!("given");
+    model.keep_training_means(&rows);
     Ok((model, report))
 }
 

@@ -137,6 +137,7 @@ fn described(source: String, names: Vec<String>, n: usize) -> Table {
         n,
         labels: Some(Vec::new()),
         row_numbers: Vec::new(),
+        gaps: Vec::new(),
         notes: Vec::new(),
     }
 }

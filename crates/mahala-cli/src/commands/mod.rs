@@ -8,6 +8,7 @@ pub(crate) mod fit;
 mod fit_gmml;
 mod fit_method;
 mod fit_stream;
+mod impute;
 pub(crate) mod inspect;
 pub(crate) mod merge;
 pub(crate) mod moments;

@@ -3,7 +3,7 @@
 use super::cell::is_infinity;
 use super::columns::Plan;
 use super::error::{InputError, at_column, count, infinite_label, shell};
-use super::{Missing, Table};
+use super::{Missing, ReadOptions, Table};
 
 /// Rows on their way into a table. A missing cell is NaN until its row is complete.
 pub(super) struct Collector {
@@ -14,6 +14,8 @@ pub(super) struct Collector {
     names: Vec<String>,
     label_name: Option<String>,
     policy: Missing,
+    means: Option<Vec<f64>>,
+    gaps: Vec<usize>,
     rows: Vec<f64>,
     labels: Vec<String>,
     row_numbers: Vec<u64>,
@@ -34,14 +36,16 @@ const REMEDY: &str = "--missing mean fills in column means, --missing drop leave
 const POINTED_AT: usize = 3;
 
 impl Collector {
-    pub(super) fn new(source: &str, unit: &'static str, plan: &Plan, policy: Missing) -> Self {
+    pub(super) fn new(source: &str, unit: &'static str, plan: &Plan, options: &ReadOptions) -> Self {
         Self {
             notes: Vec::new(),
             source: source.to_owned(),
             unit,
             names: plan.names.clone(),
             label_name: plan.label_name.clone(),
-            policy,
+            policy: options.missing,
+            means: options.means.clone(),
+            gaps: Vec::new(),
             rows: Vec::new(),
             labels: Vec::new(),
             row_numbers: Vec::new(),
@@ -128,6 +132,7 @@ impl Collector {
             sparse: None,
             labels: self.label_name.map(|_| self.labels),
             row_numbers: self.row_numbers,
+            gaps: self.gaps,
             notes: self.notes,
         })
     }
@@ -148,8 +153,10 @@ impl Collector {
             }
             Missing::Zero => self.notes.push(format!("{seen} replaced by 0")),
             Missing::Mean => {
+                let whose =
+                    if self.means.is_some() { "the means of the training rows" } else { "column means" };
                 self.fill_means()?;
-                self.notes.push(format!("{seen} replaced by column means"));
+                self.notes.push(format!("{seen} replaced by {whose}"));
             }
         }
         Ok(())
@@ -157,28 +164,26 @@ impl Collector {
 
     fn fill_means(&mut self) -> Result<(), InputError> {
         let d = self.names.len();
-        for j in 0..d {
-            let column = self.rows.iter().skip(j).step_by(d);
-            let present = column.clone().filter(|cell| !cell.is_nan());
-            let number = present.clone().count();
-            if number == column.len() {
-                continue;
+        let gaps: Vec<usize> = (0..self.rows.len()).filter(|&cell| self.rows[cell].is_nan()).collect();
+        if let Some(means) = &self.means {
+            gaps.iter().for_each(|&cell| self.rows[cell] = means[cell % d]);
+            return Ok(());
+        }
+        let mut means = vec![None; d];
+        for &cell in &gaps {
+            let j = cell % d;
+            if means[j].is_none() {
+                let column = self.rows.iter().skip(j).step_by(d).copied();
+                means[j] = mean(column.filter(|cell| !cell.is_nan()));
             }
-            if number == 0 {
+            let Some(mean) = means[j] else {
                 let message = format!("column '{}' has no value in any row", self.names[j]);
                 return Err(InputError::new(&self.source, message)
                     .hint(format!("leave it out with --ignore {}", shell(&self.names[j]))));
-            }
-            // Dividing first keeps the sum of large numbers finite.
-            let sum: f64 = present.clone().sum();
-            let mean = if sum.is_finite() {
-                sum / number as f64
-            } else {
-                present.map(|cell| cell / number as f64).sum()
             };
-            let cells = self.rows.iter_mut().skip(j).step_by(d);
-            cells.filter(|cell| cell.is_nan()).for_each(|cell| *cell = mean);
+            self.rows[cell] = mean;
         }
+        self.gaps = gaps;
         Ok(())
     }
 
@@ -213,4 +218,13 @@ impl Collector {
                 .hint("leave the emptiest columns out with --ignore, or choose --missing mean")
         }
     }
+}
+
+/// The mean of numbers; `None` if there are none.
+pub(crate) fn mean(numbers: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let count = numbers.clone().count();
+    let sum: f64 = numbers.clone().sum();
+    // Dividing first keeps the sum of large numbers finite.
+    let mean = if sum.is_finite() { sum / count as f64 } else { numbers.map(|x| x / count as f64).sum() };
+    (count > 0).then_some(mean)
 }

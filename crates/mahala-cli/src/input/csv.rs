@@ -21,7 +21,7 @@ pub(super) fn read(
     let name = text.records.source.clone();
     let plan = text.plan(options)?;
     let mut marks = DecimalMarks::new(plan.features.len(), text.delimiter);
-    let mut rows = Collector::new(&name, "line", &plan, options.missing);
+    let mut rows = Collector::new(&name, "line", &plan, options);
     let mut number = 0;
     while text.advance()? {
         number += 1;

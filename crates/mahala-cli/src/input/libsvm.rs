@@ -153,6 +153,7 @@ impl Sparse {
             sparse: Some(rows),
             row_numbers: (1..=self.rows.len() as u64).collect(),
             labels: self.labelled.then(|| self.rows.into_iter().filter_map(|row| row.label).collect()),
+            gaps: Vec::new(),
             notes: Vec::new(),
         })
     }
@@ -164,7 +165,7 @@ impl Sparse {
         plan: &Plan,
         options: &ReadOptions,
     ) -> Result<Table, InputError> {
-        let mut rows = Collector::new(source, "line", plan, options.missing);
+        let mut rows = Collector::new(source, "line", plan, options);
         rows.reserve(self.rows.len());
         let mut dense = vec![0.0; width];
         let mut start = 0;

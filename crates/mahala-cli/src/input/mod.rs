@@ -29,6 +29,7 @@ mod tests;
 use mahala::SparseRows;
 use std::path::Path;
 
+pub(crate) use collect::mean;
 pub(crate) use columns::ColumnRef;
 pub(crate) use error::InputError;
 use source::{Magic, Source};
@@ -40,7 +41,7 @@ pub(crate) enum Missing {
     /// Refuse the file, and say where cells are missing
     #[default]
     Refuse,
-    /// Fill in the mean of the column
+    /// Fill in the mean of the column over the training rows (of `fit`, and of each split of `evaluate`)
     Mean,
     /// Leave out rows with missing cells
     Drop,
@@ -90,6 +91,8 @@ pub(crate) struct ReadOptions {
     pub delimiter: Option<u8>,
     /// What to do about missing cells.
     pub missing: Missing,
+    /// The means of the features that a model was learned on, to be filled in; without them, those of the file.
+    pub means: Option<Vec<f64>>,
     /// The format, if it is not to be found from the name and the first bytes.
     pub format: Option<Format>,
     /// Whether rows that are sparse and wide may stay sparse.
@@ -115,6 +118,8 @@ pub(crate) struct Table {
     pub labels: Option<Vec<String>>,
     /// The position of each row among the data rows of the file, counted from 1.
     pub row_numbers: Vec<u64>,
+    /// The cells, as indices into `rows`, that hold the mean of their column in this file.
+    pub gaps: Vec<usize>,
     /// What the user should hear.
     pub notes: Vec<String>,
 }

@@ -22,7 +22,7 @@ pub(super) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, I
     array.check_size(&name, Some(bytes.len() as u64))?;
     // Not before the data have shown that there are as many columns as the header claims.
     let plan = plan(&name, &Columns::numbered(array.columns), options)?;
-    let mut rows = Collector::new(&name, "row", &plan, options.missing);
+    let mut rows = Collector::new(&name, "row", &plan, options);
     rows.reserve(array.rows);
     for row in 0..array.rows {
         let number = row as u64 + 1;

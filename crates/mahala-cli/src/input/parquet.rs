@@ -33,7 +33,7 @@ pub(super) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
 fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, InputError> {
     let file = SerializedFileReader::new(file).map_err(|error| damaged(name, &error))?;
     let Layout { fields, plan, note } = layout(name, file.metadata(), options)?;
-    let mut rows = Collector::new(name, "row", &plan, options.missing);
+    let mut rows = Collector::new(name, "row", &plan, options);
     rows.notes.extend(note);
     let mut group = Group { source: name, fields: &fields, plan: &plan, first_row: 1 };
     for index in 0..file.num_row_groups() {

@@ -40,6 +40,7 @@ pub(super) struct Context {
     pub(super) name: String,
     pub(super) plan: Plan,
     missing: Missing,
+    means: Option<Vec<f64>>,
 }
 
 /// The columns of a row group, features first, then the label.
@@ -67,7 +68,8 @@ impl ColumnFile {
         let file = Positioned::new(file).map_err(|error| InputError::read(&name, &error))?;
         let file = guarded(&name, || SerializedFileReader::new(file))?;
         let Layout { fields, plan, note } = layout(&name, file.metadata(), options)?;
-        let context = Arc::new(Context { name, plan, missing: options.missing });
+        let (missing, means) = (options.missing, options.means.clone());
+        let context = Arc::new(Context { name, plan, missing, means });
         Ok(Self { context, note, file, fields, group: 0, open: None, next_row: 1 })
     }
 
@@ -185,7 +187,14 @@ fn check_row(
         (Some(_), Missing::Zero) => {
             for column in columns.iter_mut().filter(|column| column[row].is_nan()) {
                 column[row] = 0.0;
-                parsed.zeroed += u64::from(!unlabelled);
+                parsed.filled += u64::from(!unlabelled);
+            }
+        }
+        (Some(_), Missing::Mean) if context.means.is_some() => {
+            let means = context.means.iter().flatten();
+            for (column, mean) in columns.iter_mut().zip(means).filter(|(column, _)| column[row].is_nan()) {
+                column[row] = *mean;
+                parsed.filled += u64::from(!unlabelled);
             }
         }
         (Some(slot), Missing::Refuse | Missing::Mean) => {

@@ -52,7 +52,8 @@ struct Told {
     places: Vec<String>,
     dropped: u64,
     unlabelled: u64,
-    zeroed: u64,
+    /// Missing cells that were filled in.
+    filled: u64,
     marks: Option<DecimalMarks>,
 }
 
@@ -75,7 +76,7 @@ impl Stream {
     pub(crate) fn open(path: &Path, options: &ReadOptions) -> Result<Self, InputError> {
         let source =
             if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-        if options.missing == Missing::Mean {
+        if options.missing == Missing::Mean && options.means.is_none() {
             return Err(InputError::new(
                 source,
                 "the means of columns are known only at the end of a stream",
@@ -159,8 +160,10 @@ impl Stream {
         if told.dropped > 0 {
             notes.push(format!("{} dropped: missing cells", count(told.dropped, "row")));
         }
-        if told.zeroed > 0 {
-            notes.push(format!("{} replaced by 0", count(told.zeroed, "missing cell")));
+        if told.filled > 0 {
+            let mean = self.options.missing == Missing::Mean;
+            let by = if mean { "the means of the training rows" } else { "0" };
+            notes.push(format!("{} replaced by {by}", count(told.filled, "missing cell")));
         }
         notes
     }
@@ -175,6 +178,7 @@ impl Stream {
             n: 0,
             labels: self.options.label.as_ref().map(|_| Vec::new()),
             row_numbers: Vec::new(),
+            gaps: Vec::new(),
             notes: Vec::new(),
         };
         self.each(
@@ -242,7 +246,7 @@ impl Stream {
         told.bad += parsed.bad;
         told.dropped += parsed.dropped;
         told.unlabelled += parsed.unlabelled;
-        told.zeroed += parsed.zeroed;
+        told.filled += parsed.filled;
         let room = PLACES.saturating_sub(told.places.len());
         told.places.extend(parsed.places.drain(..).take(room));
         match (&mut told.marks, parsed.marks.take()) {

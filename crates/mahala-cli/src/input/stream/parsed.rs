@@ -25,8 +25,8 @@ pub(crate) struct Parsed {
     /// Rows dropped for a missing cell, and for a missing label.
     pub(super) dropped: u64,
     pub(super) unlabelled: u64,
-    /// Missing cells replaced by 0.
-    pub(super) zeroed: u64,
+    /// Missing cells that were filled in.
+    pub(super) filled: u64,
     pub(super) marks: Option<DecimalMarks>,
 }
 
@@ -51,7 +51,7 @@ impl Parsed {
             places: Vec::new(),
             dropped: 0,
             unlabelled: 0,
-            zeroed: 0,
+            filled: 0,
             marks: None,
         }
     }

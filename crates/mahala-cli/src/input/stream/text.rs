@@ -306,6 +306,13 @@ impl Parser<'_> {
         let missing = |cell: &f64| cell.is_nan();
         if let Some(slot) = self.rows[base..].iter().position(missing) {
             match options.missing {
+                Missing::Mean if options.means.is_some() => {
+                    let means = options.means.iter().flatten();
+                    for (cell, mean) in self.rows[base..].iter_mut().zip(means).filter(|(x, _)| x.is_nan()) {
+                        *cell = *mean;
+                        self.parsed.filled += 1;
+                    }
+                }
                 Missing::Refuse | Missing::Mean => {
                     let place = at_column(&context.name, "line", records.line(), &plan.names[slot]);
                     return Err(missing_cell(place));
@@ -319,7 +326,7 @@ impl Parser<'_> {
                 Missing::Zero => {
                     for cell in self.rows[base..].iter_mut().filter(|cell| cell.is_nan()) {
                         *cell = 0.0;
-                        self.parsed.zeroed += 1;
+                        self.parsed.filled += 1;
                     }
                 }
             }

@@ -1,0 +1,37 @@
+//! The means of the columns a model was learned on: what a missing cell is replaced by.
+
+use crate::dataset::Rows;
+use crate::model::Model;
+use crate::standardize::ColumnStatistics;
+
+impl Model {
+    /// The mean of each column over the training rows; `None` if the model does not tell, as the plain distance and
+    /// metrics with a kernel do not in files of version 0.1.0.
+    pub fn training_means(&self) -> Option<&[f64]> {
+        if let Some(means) = &self.column_means {
+            return Some(means);
+        }
+        // A metric that moves no origin may have been learned on any rows.
+        let moved = self.metric.mean().iter().any(|&mean| mean != 0.0);
+        let method = self.params["method"].as_str().unwrap_or_default();
+        let centred = moved || !["euclidean", "itml"].contains(&method);
+        (self.kernel.is_none() && centred).then(|| self.metric.mean())
+    }
+
+    /// Keeps the means of the training rows' columns, if the metric does not hold them anyway.
+    ///
+    /// ```
+    /// use mahala::{Metric, Model, Rows};
+    /// let mut model = Model::new(Metric::euclidean(1));
+    /// model.params["method"] = "euclidean".into();
+    /// assert_eq!(model.training_means(), None);
+    /// model.keep_training_means(&Rows::new(vec![1.0, 3.0], 1)?);
+    /// assert_eq!(model.training_means(), Some(&[2.0][..]));
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    pub fn keep_training_means(&mut self, rows: &Rows) {
+        if self.training_means().is_none() && rows.columns() == self.columns() {
+            self.column_means = Some(ColumnStatistics::of(rows).mean);
+        }
+    }
+}
