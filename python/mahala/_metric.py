@@ -74,6 +74,12 @@ class MetricMixin(BaseEstimator):
         -------
         Z : array of shape (n_samples, n_components)
             ``((X - mean_) / scale_) @ components_.T``
+
+        Notes
+        -----
+        What lies outside the span of the training rows, where ``weight_outside_`` is not None, is not in these
+        coordinates. Neighbours among training rows are exact all the same; between other rows, ``pair_distance``
+        and ``to_faiss_matrix`` have it.
         """
         check_is_fitted(self, "components_")
         X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
@@ -117,6 +123,8 @@ class MetricMixin(BaseEstimator):
     def to_onnx(self, path: str | PathLike[str] | None = None, *, dtype: Any = np.float64) -> bytes:
         """The transformation as an ONNX model, with input ``X`` and output ``Z``.
 
+        As ``to_faiss_matrix``, it includes what ``weight_outside_`` weighs.
+
         Parameters
         ----------
         path : path, optional
@@ -143,13 +151,17 @@ class MetricMixin(BaseEstimator):
         What ``faiss.LinearTransform`` takes, and any vector database that stores ``X @ matrix.T``: the bias
         moves all points alike and changes no distance. The user guide has the recipe.
 
+        A metric learned on fewer rows than columns with ``reg`` also weighs what lies outside the span of those rows
+        (``weight_outside_``); the matrix then has ``n_features`` rows and holds that part, so that Euclidean distances
+        of its output are the learned ones.
+
         Returns
         -------
-        matrix : array of shape (n_components, n_features), float32
-        bias : array of shape (n_components,), float32
+        matrix : array of shape (n_components, n_features), or (n_features, n_features), float32
+        bias : array with as many numbers as the matrix has rows, float32
         """
         check_is_fitted(self, "components_")
-        matrix = _mahala.linear_map(self._state())
+        matrix = _mahala.whole_map(self._state())
         bias = -matrix @ self.mean_
         with np.errstate(over="ignore"):
             single = np.ascontiguousarray(matrix, dtype=np.float32), bias.astype(np.float32)

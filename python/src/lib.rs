@@ -32,7 +32,7 @@ mod _mahala {
     #[pymodule_export]
     use super::metric::{
         components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
-        transform_sparse, write_file,
+        transform_sparse, whole_map, write_file,
     };
     #[pymodule_export]
     use super::model::{load_model, save_kernel_model, save_model};

@@ -93,6 +93,16 @@ pub(crate) fn linear_map<'py>(py: Python<'py>, state: State<'py>) -> PyResult<Bo
     Ok(mat_out(py, state.metric()?.map().as_ref()))
 }
 
+/// The whole of the metric as a linear map of rows as the user has them: with components for what lies outside
+/// the span of its own.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn whole_map<'py>(py: Python<'py>, state: State<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let metric = state.metric()?;
+    let whole = interruptible(py, None, move |_| metric.with_outside_as_components())?;
+    Ok(mat_out(py, whole.map().as_ref()))
+}
+
 /// The distance that best separates random similar from random dissimilar pairs of labelled rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]

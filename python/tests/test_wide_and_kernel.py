@@ -239,3 +239,23 @@ def test_no_kernel_is_chosen_where_a_line_will_do(tmp_path, iris):
 def test_what_is_no_kernel_is_refused(params, message, iris):
     with pytest.raises(ValueError, match=message):
         KernelGMML(**params).fit(*iris)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_exports_hold_what_is_weighed_outside_the_span(wide, standardize):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y = wide
+    gmml = GMML(t=0.2, reg=0.3, standardize=standardize).fit(X[:30] + 0.01 * np.arange(300), y[:30])
+    assert gmml.weight_outside_ > 0
+    new = X[30:]
+    expected = gmml.pair_distance(np.stack([new[:-1], new[1:]], axis=1))
+    short = np.linalg.norm(np.diff(gmml.transform(new), axis=0), axis=1)
+    assert (short < 0.99 * expected).all()
+    matrix, bias = gmml.to_faiss_matrix()
+    assert matrix.shape == (300, 300)
+    assert bias.shape == (300,)
+    moved = new.astype(np.float32) @ matrix.T + bias
+    np.testing.assert_allclose(np.linalg.norm(np.diff(moved, axis=0), axis=1), expected, rtol=1e-4)
+    session = onnxruntime.InferenceSession(gmml.to_onnx())
+    (z,) = session.run(None, {"X": new})
+    np.testing.assert_allclose(np.linalg.norm(np.diff(z, axis=0), axis=1), expected, rtol=1e-9)

@@ -232,7 +232,8 @@ impl Learned {
         let references = references.map(kept).transpose()?;
         let mut params = method.parameters();
         params["method"] = json!(method.name());
-        params["standardize"] = json!(standardize);
+        // A recipe may say so too.
+        params["standardize"] = json!(standardize || params["standardize"] == true);
         Ok(Model {
             feature_names,
             references,

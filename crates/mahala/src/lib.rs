@@ -109,6 +109,7 @@ mod neighbors;
 mod null_directions;
 mod objective;
 mod onnx;
+mod outside;
 mod pairs;
 mod random;
 mod recipe;

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 /// ```
 /// Distances and `A` include it. [`Metric::transform`] cannot in few coordinates: it gives the part inside,
 /// to which the part outside adds, for a given row, the same towards all rows the metric was learned on. So
-/// neighbours among those are exact.
+/// neighbours among those are exact; among other rows they take [`Metric::with_outside_as_components`].
 ///
 /// ```
 /// use mahala::{Metric, Spd};
@@ -189,7 +189,8 @@ impl Metric {
         self.components.nrows()
     }
 
-    /// `L` for rows as the user has them (scales included): `z = map·x` up to a shift.
+    /// `L` for rows as the user has them (scales included): `z = map·x` up to a shift. A weight outside the
+    /// components is not in it; see [`Metric::with_outside_as_components`].
     pub fn map(&self) -> Mat<f64> {
         Mat::from_fn(self.rank(), self.columns(), |i, j| self.components[(i, j)] / self.scale_of(j))
     }

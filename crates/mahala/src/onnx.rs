@@ -57,6 +57,9 @@ impl Precision {
 
 /// The bytes of an ONNX model with input `X` `["n", d]` and output `Z` `["n", r]`.
 ///
+/// Euclidean distances of its output are those of the metric: a weight outside the components becomes
+/// components of its own, and r is d then ([`Metric::with_outside_as_components`]).
+///
 /// # Errors
 /// A number that does not fit the precision, or more components than one ONNX file can hold.
 ///
@@ -67,6 +70,9 @@ impl Precision {
 /// # Ok::<(), mahala::Error>(())
 /// ```
 pub fn onnx_model(metric: &Metric, precision: Precision) -> Result<Vec<u8>> {
+    if metric.weight_outside().is_some() {
+        return onnx_model(&metric.with_outside_as_components()?, precision);
+    }
     let (r, d) = (metric.rank(), metric.columns());
     let size = r.saturating_mul(d).saturating_mul(precision.size());
     if size > LARGEST {

@@ -5,7 +5,7 @@ use crate::npy_file::npy_bytes;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
-use mahala::{Mat, Model, Precision, onnx_model};
+use mahala::{Mat, Metric, Model, Precision, onnx_model};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala export wine.safetensors -o wine.onnx    from X [n, d] to Z [n, rank]
-  mahala export emb.safetensors -o map.npy       z = map · x, for a database
+  mahala export emb.safetensors -o map.npy       z = map · x up to a shift, for a database
   mahala export wine.safetensors --what matrix -o a.csv
-  mahala export wine.safetensors -o wine.json")]
+  mahala export wine.safetensors -o wine.json    z = components · (x - mean), and all the rest")]
 pub(crate) struct Export {
     /// The model
     pub model: PathBuf,
@@ -61,14 +61,15 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     let model = load_model(&args.model)?;
     let form = form_of(args)?;
     check_exportable(args, form, &model)?;
+    let map = whole_map(args, form, &model)?;
     let bytes = match form {
-        Form::Onnx => onnx_model(&model.metric, if args.f32 { Precision::F32 } else { Precision::F64 })?,
+        Form::Onnx => onnx_model(&map, if args.f32 { Precision::F32 } else { Precision::F64 })?,
         Form::Npy => {
-            let matrix = matrix(&model, args.what)?;
+            let matrix = matrix(&map, args.what)?;
             npy_bytes(&[matrix.nrows(), matrix.ncols()], &row_major(&matrix))?
         }
-        Form::Csv => csv_bytes(&model, &matrix(&model, args.what)?)?,
-        Form::Json => format!("{:#}\n", to_json(&model)?).into_bytes(),
+        Form::Csv => csv_bytes(&model, &matrix(&map, args.what)?)?,
+        Form::Json => format!("{:#}\n", to_json(&model, &map)?).into_bytes(),
     };
     let mut output = create_output(&args.output, &[&args.model])?;
     output.write_all(&bytes)?;
@@ -108,11 +109,33 @@ pub(crate) fn form_of(args: &Export) -> Result<Form> {
     })
 }
 
-fn matrix(model: &Model, what: What) -> Result<Mat<f64>> {
+fn matrix(metric: &Metric, what: What) -> Result<Mat<f64>> {
     Ok(match what {
-        What::Matrix => model.metric.matrix()?,
-        What::Components => model.metric.map(),
+        What::Matrix => metric.matrix()?,
+        What::Components => metric.map(),
     })
+}
+
+/// The metric as a linear map and nothing else; a matrix to export holds any weight outside the components anyway.
+fn whole_map(args: &Export, form: Form, model: &Model) -> Result<Metric> {
+    let is_matrix = args.what == What::Matrix && matches!(form, Form::Npy | Form::Csv);
+    let Some(weight) = model.metric.weight_outside().filter(|_| !is_matrix) else {
+        return Ok(model.metric.clone());
+    };
+    let (d, weight) = (model.columns(), table::rounded(weight));
+    let Ok(map) = model.metric.with_outside_as_components() else {
+        bail!(
+            "{}: the metric weighs what lies outside the span of the training rows by {weight}, and a map that does so of \
+             {d} columns to as many coordinates is too large\nhint: fit again without --lambda, or with --rank R: both \
+             give that part the weight 0",
+            args.model.display()
+        );
+    };
+    say(&format!(
+        "note: {d} coordinates: {} inside the span of the training rows, the others for what lies outside (weight {weight})",
+        model.metric.rank()
+    ));
+    Ok(map)
 }
 
 fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
@@ -125,15 +148,15 @@ fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
     Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }
 
-fn to_json(model: &Model) -> Result<Value> {
+/// Everything; `map` maps rows as they are given: z = components·(x − mean), as all other forms do.
+fn to_json(model: &Model, map: &Metric) -> Result<Value> {
     let nested = |matrix: &Mat<f64>| -> Vec<Vec<f64>> {
         (0..matrix.nrows()).map(|i| (0..matrix.ncols()).map(|j| matrix[(i, j)]).collect()).collect()
     };
     let metric = &model.metric;
     Ok(json!({
-        "n_features": metric.columns(), "rank": metric.rank(), "feature_names": model.feature_names,
-        "components": nested(&metric.components().to_owned()), "mean": metric.mean(), "scale": metric.scale(),
-        "weight_outside": metric.weight_outside(), "matrix": nested(&metric.matrix()?), "log_eigenvalues": model.log_eigenvalues,
+        "n_features": metric.columns(), "rank": map.rank(), "feature_names": model.feature_names,
+        "components": nested(&map.map()), "mean": metric.mean(), "matrix": nested(&metric.matrix()?), "log_eigenvalues": model.log_eigenvalues,
         "threshold": model.threshold, "params": model.params, "diagnostics": model.diagnostics,
     }))
 }

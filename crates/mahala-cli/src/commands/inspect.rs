@@ -146,9 +146,18 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
     lines
 }
 
+/// Whether columns are divided by their deviations; the recipes of the automatic mode each say so for themselves.
 fn standardised(model: &Model) -> (&'static str, String) {
-    let yes = model.params["standardize"].as_bool().unwrap_or(is_standardized(model));
-    ("standardised", if yes { "yes" } else { "no" }.into())
+    let recipes: Vec<&Value> =
+        model.diagnostics["choice"]["recipes"].as_array().into_iter().flatten().collect();
+    let yes = recipes.iter().filter(|recipe| recipe["standardize"] == true).count();
+    let text = match (recipes.len(), yes) {
+        (0, _) if model.params["standardize"].as_bool().unwrap_or(is_standardized(model)) => "yes".into(),
+        (0, _) | (_, 0) => "no".into(),
+        (all, yes) if all == yes => "yes".into(),
+        (all, yes) => format!("in {yes} of {all} recipes"),
+    };
+    ("standardised", text)
 }
 
 fn probabilities(calibration: &Calibration) -> String {
@@ -177,9 +186,18 @@ fn pairs(model: &Model) -> String {
 
 fn regularisation(params: &Value) -> String {
     let number = |key: &str| params[key].as_f64().unwrap_or(0.0);
-    match (number("lambda"), number("shrinkage")) {
-        (lambda, _) if lambda > 0.0 => format!("lambda {lambda}, prior {}", show(&params["prior"])),
-        (_, rho) if rho > 0.0 => format!("shrinkage {rho} towards the diagonal"),
+    if number("lambda") > 0.0 {
+        return format!("lambda {}, prior {}", number("lambda"), show(&params["prior"]));
+    }
+    let target = match params["shrinkage_target"].as_str() {
+        Some("similar") => "of S towards its diagonal",
+        Some("similar-identity") => "of S towards the identity",
+        Some("identity") => "of S and D towards the identity",
+        _ => "of S and D towards their diagonals",
+    };
+    match (&params["shrinkage"], number("shrinkage")) {
+        (Value::String(how), _) => format!("{how} shrinkage {target}"),
+        (_, rho) if rho > 0.0 => format!("shrinkage {rho} {target}"),
         _ => "none".into(),
     }
 }

@@ -46,6 +46,22 @@ pub(crate) fn load_model(path: &Path) -> Result<Model> {
     })
 }
 
+/// The model with its weight outside the span of the training rows, if it has one, among its coordinates: what
+/// searches among rows it was not learned on. Where there are too many columns for that, the user is told.
+pub(crate) fn with_outside(mut model: Model) -> Model {
+    let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) else { return model };
+    match model.metric.with_outside_as_components() {
+        Ok(metric) => model.metric = metric,
+        Err(_) => crate::say(&format!(
+            "note: {} columns are too many to search with what lies outside the span of the training rows (weight {}): \
+             distances between other rows come out too small",
+            model.columns(),
+            crate::table::rounded(weight)
+        )),
+    }
+    model
+}
+
 /// Reads a file of moments.
 pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
     let shown = path.display();

@@ -1,7 +1,7 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
 use crate::args::{InputArgs, at_least, transformed};
-use crate::commands::{create_output, load_model};
+use crate::commands::{create_output, load_model, with_outside};
 use crate::input::ColumnRef;
 use crate::table;
 use anyhow::{Result, bail};
@@ -38,7 +38,7 @@ pub(crate) struct Neighbors {
 
 /// Searches and writes `row,rank,neighbor,distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
-    let model = load_model(&args.model)?;
+    let model = with_outside(load_model(&args.model)?);
     let among = args.among.as_ref().unwrap_or(&args.data);
     let mut output = create_output(&args.output, &[&args.model, &args.data, among])?;
     let mut among = args.input.read_for(&model, among, args.label.as_ref())?;

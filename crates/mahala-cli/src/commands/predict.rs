@@ -1,7 +1,7 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
 use crate::args::{InputArgs, at_least, labels, transformed};
-use crate::commands::{create_output, load_model};
+use crate::commands::{create_output, load_model, with_outside};
 use crate::input::ColumnRef;
 use crate::input::stream::Parsed;
 use crate::progress::Progress;
@@ -48,7 +48,11 @@ pub(crate) struct Predict {
 
 /// Predicts and writes `row,prediction,votes`.
 pub(crate) fn run(args: &Predict) -> Result<()> {
-    let model = load_model(&args.model)?;
+    let mut model = load_model(&args.model)?;
+    if args.train.is_some() {
+        // Those kept in the model lie in the span of the training rows, where votes are exact without the rest.
+        model = with_outside(model);
+    }
     let train = args.train.as_deref().unwrap_or(&args.model);
     let mut output = create_output(&args.output, &[&args.model, &args.data, train])?;
     let (voters, labels) = voters(args, &model)?;

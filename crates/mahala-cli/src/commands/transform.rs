@@ -43,6 +43,13 @@ pub(crate) struct Transform {
 pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
     check_form(&args.output)?;
+    if let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) {
+        say(&format!(
+            "note: what lies outside the span of the training rows (weight {}) is not in these coordinates: distances \
+             between other rows come out too small\nhint: mahala export -o map.npy writes a map with it",
+            table::rounded(weight)
+        ));
+    }
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
     if args.stream || args.input.is_large(&args.data) {
         return stream(args, &model, output);
