@@ -1,5 +1,9 @@
 //! A class is one class, however its label is spelled and whichever file it comes from.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_collect,
+    reason = "a test that cannot go on should stop; small texts"
+)]
 
 mod common;
 
@@ -56,7 +60,7 @@ fn place() -> Place {
         npy(&rows().iter().enumerate().map(|(i, row)| numbers(i, row)).collect::<Vec<_>>()),
     );
     place.write("doubles.parquet", parquet::<DoubleType>("double", |i| (i % 2) as f64));
-    place.write("integers.parquet", parquet::<Int64Type>("int64", |i| (i % 2) as i64));
+    place.write("integers.parquet", parquet::<Int64Type>("int64", |i| i64::from(i % 2 == 1)));
     place.write("sparse.svm", libsvm(["0", "+1"]));
     place.write("zeros.svm", libsvm(["00", "01.0"]));
     place

@@ -70,7 +70,8 @@ impl Decimal {
         let exponent = exponent.map_or(Some(0), |exponent| parse_exponent(exponent, pointed))?;
         let all = format!("{whole}{fraction}");
         let digits = all.trim_end_matches('0');
-        let power = exponent - fraction.len() as i64 + (all.len() - digits.len()) as i64;
+        let (behind, zeros) = (fraction.len(), all.len() - digits.len());
+        let power = exponent - i64::try_from(behind).ok()? + i64::try_from(zeros).ok()?;
         let digits = digits.trim_start_matches('0').to_owned();
         Some(Self { negative: text.starts_with('-'), digits, power })
     }

@@ -28,8 +28,8 @@ impl Scalar<'_> {
         match *self {
             Scalar::Bool(value) => Some(value.to_string()),
             Scalar::Int(value) => Some(value.to_string()),
-            Scalar::Single(value) => (!value.is_nan()).then(|| canonical(format!("{value:?}"))),
-            Scalar::Double(value) => (!value.is_nan()).then(|| canonical(format!("{value:?}"))),
+            Scalar::Single(value) => (!value.is_nan()).then(|| canonical(&format!("{value:?}"))),
+            Scalar::Double(value) => (!value.is_nan()).then(|| canonical(&format!("{value:?}"))),
             Scalar::Text(text) => {
                 let text = String::from_utf8_lossy(text.trim_ascii()).into_owned();
                 (!super::cell::is_missing(text.as_bytes())).then_some(text)
@@ -59,10 +59,10 @@ pub(super) fn number_label(token: &str) -> String {
         Some(byte) if byte.is_ascii_digit() => &digits[zeros..],
         _ => &digits[zeros.saturating_sub(1)..],
     };
-    canonical(format!("{sign}{digits}"))
+    canonical(&format!("{sign}{digits}"))
 }
 
-fn canonical(number: String) -> String {
+fn canonical(number: &str) -> String {
     let number = number.replace('E', "e");
     let signed = number.contains("e-") || number.contains("e+");
     let number = if signed { number } else { number.replace('e', "e+") };
