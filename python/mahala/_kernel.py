@@ -250,6 +250,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.kernel_: str | None = None if kernel is None else kernel[0]
         self.components_: Floats = learned["components"]
         self.mean_: Floats = learned["mean"]
+        self._column_means: list[float] | None = learned.get("column_means")
         self.landmarks_: Floats | None = learned["landmarks"]
         self.scale_: Floats | None = learned["scale"]
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]

@@ -185,6 +185,8 @@ class MetricMixin(BaseEstimator):
         self.mean_ = learned["mean"]
         self.scale_ = learned["scale"]
         self.weight_outside_ = learned["weight_outside"]
+        # Those of a model file, where they are not the mean; the command fills them in for missing cells.
+        self._column_means: list[float] | None = learned.get("column_means")
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])

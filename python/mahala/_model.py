@@ -78,6 +78,7 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         "calibration": json.dumps(estimator.calibration_) if hasattr(estimator, "calibration_") else None,
         "params": json.dumps(params),
         "diagnostics": json.dumps(estimator.diagnostics_),
+        "column_means": getattr(estimator, "_column_means", None),
         "references": references,
     }
     if kernel:

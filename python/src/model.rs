@@ -22,6 +22,7 @@ pub(crate) struct Content<'py> {
     calibration: Option<String>,
     params: String,
     diagnostics: String,
+    column_means: Option<Vec<f64>>,
     references: Option<References<'py>>,
 }
 
@@ -70,6 +71,7 @@ fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> Py
         calibration,
         log_eigenvalues: content.log_eigenvalues,
         feature_names: content.feature_names,
+        column_means: content.column_means,
         threshold: content.threshold,
         params: json_of("params", &content.params)?,
         diagnostics: json_of("diagnostics", &content.diagnostics)?,
@@ -77,6 +79,7 @@ fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> Py
     };
     interruptible(py, None, move |_| {
         if let Some((rows, labels)) = references {
+            model.keep_training_means(&rows);
             model.references = Some((model.transform(&rows)?, labels));
         }
         model.save(path)
@@ -95,6 +98,7 @@ pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     answer.set_item("kernel", model.kernel.as_ref().map(|map| kernel_parts(py, map)))?;
     answer.set_item("log_eigenvalues", PyArray1::from_slice(py, &model.log_eigenvalues))?;
     answer.set_item("feature_names", model.feature_names)?;
+    answer.set_item("column_means", model.column_means)?;
     answer.set_item("threshold", model.threshold)?;
     let calibration = model.calibration.as_ref().map(|calibration| calibration.to_json().to_string());
     answer.set_item("calibration", calibration)?;
