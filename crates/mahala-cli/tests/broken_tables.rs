@@ -186,7 +186,7 @@ fn fewer_rows_than_columns_are_helped_by_a_ridge() {
     let rows: String = (0..8).map(|i| format!("{}{}\n", row(i), ["x", "z"][i % 2])).collect();
     let content = format!("{header}y\n{rows}");
     let [span, note] = &notes(&content, "")[..] else { panic!("two notes") };
-    assert_eq!(span, "learned inside the 7 directions that the rows span");
+    assert_eq!(span, "learned inside the 7 directions that the rows span; what lies outside has weight 0");
     assert!(note.starts_with("S was singular or nearly so; "), "{note}");
     assert!(note.ends_with("(more rows, shrinkage or lambda would make it regular)"), "{note}");
     assert_eq!(notes(&content, "--shrinkage 0.1"), [""; 0]);

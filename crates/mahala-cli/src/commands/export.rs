@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala export wine.safetensors -o wine.onnx    from X [n, d] to Z [n, rank]
-  mahala export emb.safetensors -o map.npy       z = map · x up to a shift, for a database
+  mahala export emb.safetensors -o map.npy       z = map · x up to a shift
   mahala export wine.safetensors --what matrix -o a.csv
-  mahala export wine.safetensors -o wine.json    z = components · (x - mean), and all the rest")]
+  mahala export wine.safetensors -o wine.json    z = components · (x - mean)")]
 pub(crate) struct Export {
     /// The model
     pub model: PathBuf,
