@@ -146,10 +146,12 @@ impl Search<'_, '_> {
     fn guarded(&self, blended: Blended) -> Blended {
         let ranking = self.ranking();
         let plain = ranking.iter().copied().find(|&i| self.trials[i].recipe.t.is_none());
+        let member = |i: &usize| blended.members.iter().any(|member| member.0 == self.trials[*i].recipe);
+        let best = ranking.iter().copied().find(member).unwrap_or(ranking[0]);
         let votes = |trial: usize| &self.wrong[trial][..];
-        match guard(&blended.wrong, votes(ranking[0]), plain.map(votes), self.repeats) {
+        match guard(&blended.wrong, votes(best), plain.map(votes), self.repeats) {
             Guard::Keep => blended,
-            Guard::Best => self.alone(ranking[0]),
+            Guard::Best => self.alone(best),
             Guard::Plain => plain.map_or(blended, |plain| self.alone(plain)),
         }
     }
@@ -165,13 +167,13 @@ impl Search<'_, '_> {
 #[derive(Debug, PartialEq, Eq)]
 enum Guard {
     Keep,
-    /// The best recipe alone.
+    /// Its best member alone.
     Best,
     /// The plain distance.
     Plain,
 }
 
-/// A blend gives way to the plain distance where it does worse, and to the best recipe where it does worse by more than a
+/// A blend gives way to the plain distance where it does worse, and to its best member where it does worse by more than a
 /// standard error, by the quarters of a wrong vote of the same rows.
 fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, repeats: usize) -> Guard {
     if plain.is_some_and(|plain| difference(blend, plain, repeats).0 > 0.0) {
