@@ -119,13 +119,11 @@ impl Search<'_, '_> {
             let mut sum = Sum::new(self.folds[at].0.statistics.clone());
             for m in 0..votes.len() {
                 self.step(&members[m].0, 1)?;
-                match self.votes_with(&mut sum, at, &members[m]) {
-                    Ok(more) => votes[m].extend(more),
-                    Err(_) => {
-                        votes.truncate(m);
-                        break;
-                    }
-                }
+                let Ok(more) = self.votes_with(&mut sum, at, &members[m]) else {
+                    votes.truncate(m);
+                    break;
+                };
+                votes[m].extend(more);
             }
         }
         Ok(votes)
