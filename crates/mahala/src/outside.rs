@@ -37,10 +37,11 @@ impl Metric {
             return Err(Error::Memory { what: "the map of all columns", gigabytes, d, limit: LARGEST });
         }
         let l = self.components();
-        let lengths: Vec<f64> = (0..r).map(|i| l.row(i).norm_l2()).collect();
+        let row = |i: usize| -> Vec<f64> { (0..d).map(|j| l[(i, j)]).collect() };
+        let lengths: Vec<f64> = (0..r).map(&row).map(|row| dot(&row, &row).sqrt()).collect();
         let longest = lengths.iter().copied().fold(0.0, f64::max);
         let used: Vec<usize> = (0..r).filter(|&i| lengths[i] > 1e-150 * longest).collect();
-        let rows = used.iter().map(|&i| (0..d).map(|j| l[(i, j)] / lengths[i]).collect()).collect();
+        let rows = used.iter().map(|&i| row(i).into_iter().map(|x| x / lengths[i]).collect()).collect();
         let rest = complement(rows, d);
         let root = weight.sqrt();
         let components = Mat::from_fn(used.len() + rest.len(), d, |i, j| match used.get(i) {

@@ -283,8 +283,7 @@ fn choice(selection: &Selection) -> String {
 
 fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     let (diagnostics, model) = (&learned.diagnostics, &learned.model);
-    let mut notes: Vec<String> =
-        diagnostics.span.iter().map(|s| span(s, model.metric.weight_outside())).collect();
+    let mut notes: Vec<String> = diagnostics.span.iter().map(|s| span(s, model.weight_outside())).collect();
     notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> = diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).collect();
