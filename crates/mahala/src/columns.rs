@@ -5,7 +5,7 @@
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
 use crate::linalg::column;
-use crate::simd::{SUMS, as_eights, sum_of_eight};
+use crate::simd::{Eights, SUMS, as_eights, sum_of_eight};
 use faer::MatRef;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -170,7 +170,7 @@ fn dots<S: Simd, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f
 #[inline(always)]
 fn dots_by<S: Simd, const R: usize, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
     let (xs, x_rest) = as_eights::<S, R>(x);
-    let mut parts: [(&[[S::f64s; R]], &[f64]); N] = [(&[], &[]); N];
+    let mut parts: [Eights<'_, S::f64s, R>; N] = [(&[], &[]); N];
     for c in 0..N {
         parts[c] = as_eights::<S, R>(&columns[c][..x.len()]);
         parts[c].0 = &parts[c].0[..xs.len()];

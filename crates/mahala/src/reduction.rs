@@ -9,7 +9,7 @@
 use crate::columns::{subtract_product, transposed_product};
 use crate::fused;
 use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights, triangle_cut};
-use crate::simd::{as_eights, as_eights_mut, in_eights, sum_of_eight};
+use crate::simd::{Eights, as_eights, as_eights_mut, in_eights, sum_of_eight};
 use faer::linalg::householder::upgrade_householder_factor;
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
@@ -241,7 +241,7 @@ fn four_columns<S: Simd, const R: usize>(
 ) -> [f64; COLUMNS] {
     let (mut splats, mut sums) = ([simd.splat_f64s(0.0); COLUMNS], [[simd.splat_f64s(0.0); R]; COLUMNS]);
     let ((xs, x_rest), (ys, y_rest)) = (as_eights::<S, R>(x), as_eights_mut::<S, R>(y));
-    let mut entries: [(&[[S::f64s; R]], &[f64]); COLUMNS] = [(&[], &[]); COLUMNS];
+    let mut entries: [Eights<'_, S::f64s, R>; COLUMNS] = [(&[], &[]); COLUMNS];
     for c in 0..COLUMNS {
         splats[c] = simd.splat_f64s(factors[c]);
         entries[c] = as_eights::<S, R>(columns[c]);

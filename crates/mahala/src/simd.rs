@@ -48,9 +48,12 @@ pub(crate) fn run_widest<W: Widest>(work: W) -> W::Output {
 /// of additions, and with it every bit of the result, does not depend on the width of the registers.
 pub(crate) const SUMS: usize = 8;
 
-/// Registers, `R` of them for eight numbers, and what is left at the end of the numbers.
+/// Registers `F`, `R` of them for eight numbers, and what is left at the end of the numbers.
+pub(crate) type Eights<'a, F, const R: usize> = (&'a [[F; R]], &'a [f64]);
+
+/// The numbers as [`Eights`].
 #[inline(always)]
-pub(crate) fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> (&[[S::f64s; R]], &[f64]) {
+pub(crate) fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> Eights<'_, S::f64s, R> {
     let (eights, rest) = x.split_at(x.len() / SUMS * SUMS);
     (S::as_simd_f64s(eights).0.as_chunks().0, rest)
 }
