@@ -35,6 +35,7 @@ const METHODS: [&str; 12] = [
 pub(crate) struct Case {
     /// As it is typed, and named in messages.
     pub(crate) name: &'static str,
+    /// Or several, separated by bars: rows are few, and not every value changes a count of wrong votes.
     pub(crate) value: &'static str,
     /// Options without which this one means nothing; they stand on both sides of the comparison.
     needs: &'static str,
@@ -69,12 +70,16 @@ impl Cell {
         words.join(" ")
     }
 
-    /// The line with the option.
-    pub(crate) fn with(&self) -> String {
+    /// The lines with the option, one a value.
+    pub(crate) fn lines(&self) -> Vec<String> {
         let value = match (self.option.name, self.context.method) {
             ("--set", method) => setting(method),
             _ => self.option.value,
         };
+        value.split('|').map(|value| self.with(value)).collect()
+    }
+
+    fn with(&self, value: &str) -> String {
         let mut words = self.words();
         if self.option.name != "--set"
             && let Some(at) = self.place(&words)
@@ -183,7 +188,7 @@ const LEARN: &[Case] = &[
     case("-k", "17"),
     case("--cv-folds", "2"),
     needing("--cv-folds", "2", "--t 0.3"),
-    case("--selection-rows", "20"),
+    case("--selection-rows", "20|16|12"),
     needing("--selection-rows", "20", "--t 0.3"),
     case("--balance", "classes"),
     case("--seed", "9"),
