@@ -116,6 +116,18 @@ impl Diagnostics {
         })
     }
 
+    /// What was lost to rounding, if anything was: the metric says nothing reliable about directions of such eigenvalues.
+    pub fn rounding_reason(&self) -> Option<String> {
+        (self.clamped > 0).then(|| {
+            format!(
+                "{} of {} eigenvalues of SD are at or below rounding and stand at its size: the weights of their directions are \
+                 not reliable (leave out columns that follow from others, or use shrinkage; for units far apart, standardise)",
+                self.clamped,
+                self.log_eigenvalues.len()
+            )
+        })
+    }
+
     /// Why a ridge was added, if one was.
     pub fn ridge_reason(&self) -> Option<String> {
         (self.ridge > 0.0).then(|| {

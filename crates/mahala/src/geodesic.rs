@@ -12,10 +12,13 @@
 
 use crate::error::{Error, Result};
 use crate::linalg::{
-    Eigen, by_halves, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent, max_abs_lower,
-    parallelism, scaled_lower, times_power_of_two, weighted_gram,
+    Eigen, ascending, by_halves, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent,
+    max_abs_lower, parallelism, scaled_lower, times_power_of_two, weighted_gram,
 };
 use crate::memory::Spare;
+use crate::relative::{
+    LogEigen, are_lost, factor_of, is_graded, of_product, of_quotient, rounding, squared_rows,
+};
 use crate::spd::Spd;
 use crate::tiles::mirror_lower;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
@@ -147,10 +150,22 @@ impl Geodesic {
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
         let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Spare::default())?;
+        if are_lost(&u.values) {
+            return Self::between_graded(a, b);
+        }
         let floors = floors(&u, &sizes);
-        let mut w = Mat::zeros(a.dimension(), a.dimension());
-        triangular_times(l.as_ref(), BlockStructure::TriangularLower, u.vectors.as_ref(), &mut w);
-        Ok(Self::assemble(w, &u.values, &floors).rescaled(el, eb - 2 * el))
+        Ok(Self::assemble(u, &floors).multiplied_by(l.as_ref()).rescaled(el, eb - 2 * el))
+    }
+
+    /// The same by singular values of `L⁻¹R`, `B = RRᵀ`, with the rows by ascending `B_ii/A_ii`: each row of the quotient is then
+    /// accurate in its own units, and nothing cancels in `LU`.
+    fn between_graded(a: &Spd, b: &Spd) -> Result<Self> {
+        let ratio = |i: usize| b.as_mat()[(i, i)] / a.as_mat()[(i, i)];
+        let order = ascending(&(0..a.dimension()).map(ratio).collect::<Vec<_>>());
+        let (l, raised_l) = factor_of(permuted(a.as_mat(), &order).as_ref(), &[])?;
+        let (r, raised_r) = factor_of(permuted(b.as_mat(), &order).as_ref(), &[])?;
+        let path = Self::exactly(of_quotient(l.as_ref(), r.as_ref(), "L⁻¹BL⁻ᵀ")?, raised_l + raised_r);
+        Ok(path.multiplied_by(l.as_ref()).with_rows_at(&order))
     }
 
     /// The path from `s⁻¹` (t = 0) to `d` (t = 1), without inverting `s`.
@@ -165,49 +180,57 @@ impl Geodesic {
     pub fn from_inverse(s: &Spd, d: &Spd) -> Result<Self> {
         same_dimension(s.as_mat(), d.as_mat())?;
         let order = graded_order(s.as_mat(), d.as_mat());
-        let n = order.len();
-        let permuted = |m: MatRef<'_, f64>| Mat::from_fn(n, n, |i, j| m[(order[i], order[j])]);
         let mut spare = Spare::default();
-        let l = cholesky(permuted(s.as_mat()).as_ref(), "S", &mut spare)?;
-        let mut path = Self::from_factor(l.as_ref(), permuted(d.as_mat()), &mut spare)?;
-        let mut w = Mat::zeros(n, n);
-        for (i, &row) in order.iter().enumerate() {
-            w.row_mut(row).copy_from(path.w.row(i));
-        }
-        path.w = w;
-        Ok(path)
+        let l = cholesky(permuted(s.as_mat(), &order).as_ref(), "S", &mut spare)?;
+        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), &mut spare)?;
+        Ok(path.with_rows_at(&order))
     }
 
     /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle).
     pub(crate) fn from_factor(l: MatRef<'_, f64>, d: Mat<f64>, spare: &mut Spare) -> Result<Self> {
-        let n = l.nrows();
         let (ed, scaled_d) = without_exponent(d.as_ref());
         let d = scaled_d.unwrap_or(d);
         let (el, scaled_l) = without_exponent_lower(l);
         let l = scaled_l.as_ref().map_or(l, Mat::as_ref);
-        // LᵀDL, by products that know L is triangular: twice as fast as two plain ones.
-        let mut dl = spare.take(n);
-        times_triangular(d.as_ref(), l, &mut dl);
-        let sizes = sizes_after_product(l, d.as_ref());
+        let squares = squared_rows(l);
+        let graded = is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
+        let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), spare)?) };
+        let path = match found.filter(|u| !are_lost(&u.values)) {
+            Some(u) => {
+                let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
+                Self::assemble(u, &floors)
+            }
+            None => {
+                let (r, clamped) = factor_of(d.as_ref(), &squares)?;
+                Self::exactly(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
+            }
+        };
         spare.give(d);
-        let mut m = spare.take(n);
-        matmul(
-            m.as_mut(),
-            BlockStructure::TriangularLower,
-            Accum::Replace,
-            l.transpose(),
-            BlockStructure::TriangularUpper,
-            dl.as_ref(),
-            BlockStructure::Rectangular,
-            1.0,
-            parallelism(n),
-        );
-        spare.give(dl);
-        let u = eigen_of(m, "LᵀDL", spare)?;
-        let floors = floors(&u, &sizes);
-        let Eigen { values, vectors: mut w } = u;
-        by_halves(w.as_mut(), |w| solve_upper_triangular_in_place(l.transpose(), w, Par::Seq));
-        Ok(Self::assemble(w, &values, &floors).rescaled(-el, ed + 2 * el))
+        Ok(path.solved_by(l).rescaled(-el, ed + 2 * el))
+    }
+
+    /// `W ← LW`
+    fn multiplied_by(mut self, l: MatRef<'_, f64>) -> Self {
+        let mut w = Mat::zeros(l.nrows(), l.nrows());
+        triangular_times(l, BlockStructure::TriangularLower, self.w.as_ref(), &mut w);
+        self.w = w;
+        self
+    }
+
+    /// Row i of `W` becomes row `order[i]`.
+    fn with_rows_at(mut self, order: &[usize]) -> Self {
+        let mut w = Mat::zeros(order.len(), order.len());
+        for (i, &row) in order.iter().enumerate() {
+            w.row_mut(row).copy_from(self.w.row(i));
+        }
+        self.w = w;
+        self
+    }
+
+    /// `W ← L⁻ᵀW`
+    fn solved_by(mut self, l: MatRef<'_, f64>) -> Self {
+        by_halves(self.w.as_mut(), |w| solve_upper_triangular_in_place(l.transpose(), w, Par::Seq));
+        self
     }
 
     /// The point `W Λᵗ Wᵀ`.
@@ -241,7 +264,7 @@ impl Geodesic {
         self.w.as_ref().reverse_cols()
     }
 
-    /// How many eigenvalues were at or below rounding and were raised to it.
+    /// How many eigenvalues were at or below rounding: what the solver may have made of 0.
     pub fn clamped(&self) -> usize {
         self.clamped
     }
@@ -259,12 +282,43 @@ impl Geodesic {
         self
     }
 
-    /// Turns ascending eigenvalues into descending logarithms; what is below rounding is raised to it.
-    fn assemble(w: Mat<f64>, values: &[f64], floors: &[f64]) -> Self {
+    /// Turns ascending eigenvalues into descending logarithms; what is below a floor is raised to it. All that the solver's own
+    /// error may have made is counted.
+    fn assemble(eigen: Eigen, floors: &[f64]) -> Self {
+        let Eigen { values, vectors: w } = eigen;
         let log_lambda = values.iter().zip(floors).rev().map(|(x, floor)| x.max(*floor).ln()).collect();
-        let clamped = values.iter().zip(floors).filter(|(x, floor)| x < floor).count();
+        let rounding = rounding(&values);
+        let clamped = values.iter().zip(floors).filter(|(x, floor)| **x < floor.max(rounding)).count();
         Self { w, log_lambda, clamped }
     }
+
+    /// From eigenvalues that are accurate one by one.
+    fn exactly(eigen: LogEigen, clamped: usize) -> Self {
+        let LogEigen { mut log_values, vectors: w } = eigen;
+        log_values.reverse();
+        Self { w, log_lambda: log_values, clamped }
+    }
+}
+
+/// The eigenproblem of `LᵀDL`, by products that know `L` is triangular: twice as fast as two plain ones.
+fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, spare: &mut Spare) -> Result<Eigen> {
+    let n = l.nrows();
+    let mut dl = spare.take(n);
+    times_triangular(d, l, &mut dl);
+    let mut m = spare.take(n);
+    matmul(
+        m.as_mut(),
+        BlockStructure::TriangularLower,
+        Accum::Replace,
+        l.transpose(),
+        BlockStructure::TriangularUpper,
+        dl.as_ref(),
+        BlockStructure::Rectangular,
+        1.0,
+        parallelism(n),
+    );
+    spare.give(dl);
+    eigen_of(m, "LᵀDL", spare)
 }
 
 /// What rounding alone may make of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` comes from terms
@@ -302,6 +356,10 @@ fn sizes_after_solve(l: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
 fn graded_order(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<usize> {
     let size = |i: usize| s[(i, i)].max(0.0).sqrt() * d[(i, i)].max(0.0).sqrt();
     descending(&(0..s.nrows()).map(size).collect::<Vec<_>>())
+}
+
+fn permuted(m: MatRef<'_, f64>, order: &[usize]) -> Mat<f64> {
+    Mat::from_fn(order.len(), order.len(), |i, j| m[(order[i], order[j])])
 }
 
 /// `e^l − 1 − l`; by its series where the terms would cancel.

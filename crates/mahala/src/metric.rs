@@ -102,9 +102,9 @@ impl Metric {
     /// No convergence.
     pub fn from_matrix(a: &Spd) -> Result<Self> {
         let d = a.dimension();
-        let e = eigen(a.as_mat(), "A", &mut Spare::default())?;
+        let e = a.eigen()?;
         let components =
-            Mat::from_fn(d, d, |i, j| e.values[d - 1 - i].max(0.0).sqrt() * e.vectors[(j, d - 1 - i)]);
+            Mat::from_fn(d, d, |i, j| (0.5 * e.log_values[d - 1 - i]).exp() * e.vectors[(j, d - 1 - i)]);
         Self::computed(components, vec![0.0; d], None)
     }
 

@@ -5,10 +5,11 @@ use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
-use crate::linalg::{column, column_mut, eigen, exponent_of, product, times_power_of_two};
+use crate::linalg::{Eigen, column, column_mut, eigen, exponent_of, product, times_power_of_two};
 use crate::memory::Spare;
 use crate::metric::{Metric, project};
 use crate::regularize::{Prepared, condition_estimates};
+use crate::relative::{LogEigen, are_lost, factor_of, of_gram};
 use crate::scatter::PairCount;
 use crate::subspace::Components;
 use crate::tiles::{into_weighted_transpose, weighted_transpose};
@@ -121,9 +122,9 @@ impl Solution {
         let varying =
             Mat::from_fn(l.nrows(), active.len(), |i, j| times_power_of_two(l[(i, active[j])], unit));
         let turned = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
-        let e = eigen(turned.as_ref(), "L D Lᵀ", &mut Spare::default())?;
-        let components = product(e.vectors.as_ref().reverse_cols().transpose(), l);
-        let r = rank.count(e.values.iter().rev().copied());
+        let Eigen { values, vectors } = leading_pairs(turned.as_ref(), varying.as_ref(), d.as_ref())?;
+        let components = product(vectors.as_ref().reverse_cols().transpose(), l);
+        let r = rank.count(values.iter().rev().copied());
         Metric::computed(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
 
@@ -136,6 +137,19 @@ impl Solution {
     pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
         weights_at(&self.log_lambda, t)
     }
+}
+
+/// The eigenpairs of `LDLᵀ`; with `D = RRᵀ` as singular values of `RᵀLᵀ` where the product would lose some.
+fn leading_pairs(turned: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Eigen> {
+    let found = eigen(turned, "L D Lᵀ", &mut Spare::default())?;
+    if !are_lost(&found.values) {
+        return Ok(found);
+    }
+    let positive = (0..d.nrows()).map(|j| d[(j, j)]).filter(|x| *x > 0.0);
+    let least = positive.fold(f64::INFINITY, f64::min);
+    let (r, _) = factor_of(d, &vec![least; d.nrows()])?;
+    let LogEigen { log_values, vectors } = of_gram(product(r.transpose(), l.transpose()).as_ref(), "L D Lᵀ")?;
+    Ok(Eigen { values: log_values.into_iter().map(f64::exp).collect(), vectors })
 }
 
 /// `Λ^{t/2}`

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::linalg::{Eigen, check_finite, cholesky, eigen, parallelism, weighted_gram};
 use crate::memory::Spare;
+use crate::relative::{LogEigen, are_lost, is_graded, of_gram};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, MatRef};
 
@@ -96,7 +97,11 @@ impl Spd {
     /// # Errors
     /// No convergence, or a result outside the range of 64-bit numbers.
     pub fn power(&self, p: f64) -> Result<Self> {
-        Self::from_rounded(&self.of_eigenvalues(|x| x.powf(p))?, "the power")
+        if p < 0.0 && self.is_graded() {
+            // Negative powers need the small entries of the eigenvectors to small eigenvalues; those of the inverse have them.
+            return self.inverse()?.power(-p);
+        }
+        Self::from_rounded(&self.of_logarithms(|l| (p * l).exp())?, "the power")
     }
 
     /// The symmetric logarithm.
@@ -104,7 +109,7 @@ impl Spd {
     /// # Errors
     /// No convergence.
     pub fn log(&self) -> Result<Mat<f64>> {
-        self.of_eigenvalues(f64::ln)
+        self.of_logarithms(|l| l)
     }
 
     /// The logarithm of the determinant, `2·Σ log Lᵢᵢ`.
@@ -117,15 +122,34 @@ impl Spd {
     /// # Errors
     /// No convergence.
     pub fn condition(&self) -> Result<f64> {
-        let values = eigen(self.as_mat(), "the matrix", &mut Spare::default())?.values;
-        Ok(values[values.len() - 1] / values[0])
+        let logs = self.eigen()?.log_values;
+        Ok((logs[logs.len() - 1] - logs[0]).exp())
     }
 
-    fn of_eigenvalues(&self, f: impl Fn(f64) -> f64) -> Result<Mat<f64>> {
-        let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Spare::default())?;
-        // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
-        let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
-        let weights: Vec<f64> = values.iter().map(|&x| f(x.max(floor))).collect();
+    /// Eigenvalues, ascending, as logarithms, and eigenvectors; through the Cholesky factor where the matrix is graded.
+    pub(crate) fn eigen(&self) -> Result<LogEigen> {
+        if !self.is_graded() {
+            let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Spare::default())?;
+            if !are_lost(&values) {
+                // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
+                let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
+                return Ok(LogEigen {
+                    log_values: values.iter().map(|x| x.max(floor).ln()).collect(),
+                    vectors,
+                });
+            }
+        }
+        of_gram(self.factor.transpose(), "the matrix")
+    }
+
+    fn is_graded(&self) -> bool {
+        is_graded((0..self.dimension()).map(|j| self.matrix[(j, j)]))
+    }
+
+    /// `V·diag(f(log Λ))·Vᵀ`
+    fn of_logarithms(&self, f: impl Fn(f64) -> f64) -> Result<Mat<f64>> {
+        let LogEigen { log_values, vectors } = self.eigen()?;
+        let weights: Vec<f64> = log_values.into_iter().map(f).collect();
         Ok(weighted_gram(vectors.as_ref(), &weights))
     }
 
@@ -185,5 +209,32 @@ mod tests {
         assert!((inverse.as_mat()[(0, 0)] - 3.0 / 11.0).abs() < 1e-15);
         assert!((log[(0, 0)] + log[(1, 1)] - 11f64.ln()).abs() < 1e-14);
         assert!((spd.log_det() - 11f64.ln()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn powers_of_a_graded_matrix_keep_their_digits_in_every_unit() {
+        // PBP with B_ij = 2^-|i−j| and P of powers of two; its inverse is known: P⁻¹B⁻¹P⁻¹, B⁻¹ tridiagonal.
+        let unit = |i: usize| 2f64.powi((i as i32 * 29) % 83 - 41);
+        let spd =
+            Spd::new(Mat::from_fn(40, 40, |i, j| unit(i) * 0.5f64.powi(i.abs_diff(j) as i32) * unit(j)));
+        let spd = spd.unwrap();
+        let exact = |i: usize, j: usize| match i.abs_diff(j) {
+            0 if i == 0 || i == 39 => 4.0 / 3.0,
+            0 => 5.0 / 3.0,
+            1 => -2.0 / 3.0,
+            _ => 0.0,
+        };
+        let inverse = spd.power(-1.0).unwrap();
+        let squared = spd.power(0.5).unwrap();
+        let squared = squared.as_mat() * squared.as_mat();
+        for (i, j) in (0..40).flat_map(|i| (0..40).map(move |j| (i, j))) {
+            let error = (inverse.as_mat()[(i, j)] * unit(i) * unit(j) - exact(i, j)).abs();
+            assert!(error < 1e-12, "({i}, {j}): {error:e}");
+            let error = (squared[(i, j)] - spd.as_mat()[(i, j)]).abs() / (unit(i) * unit(j));
+            assert!(error < 1e-12, "root, ({i}, {j}): {error:e}");
+        }
+        let log = spd.log().unwrap();
+        let trace: f64 = (0..40).map(|i| log[(i, i)]).sum();
+        assert!((trace - spd.log_det()).abs() < 1e-11, "{trace} {}", spd.log_det());
     }
 }

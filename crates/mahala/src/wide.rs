@@ -19,6 +19,7 @@ use crate::linalg::{eigen, weighted_gram};
 use crate::memory::Spare;
 use crate::metric::Metric;
 use crate::regularize::{Prior, Regularization};
+use crate::relative::{are_lost, of_gram};
 use crate::select::Watch;
 use crate::span::{Leading, Span};
 use crate::sparse::SparseRows;
@@ -214,6 +215,11 @@ pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
     let a = weighted_gram(m.transpose(), &vec![1.0; m.nrows()]);
     let e = eigen(a.as_ref(), "A", &mut Spare::default())?;
     let r = m.ncols();
+    if are_lost(&e.values) {
+        let e = of_gram(m, "A")?;
+        let length = |i: usize| (0.5 * e.log_values[r - 1 - i]).exp();
+        return Ok(Mat::from_fn(r, r, |i, j| length(i) * e.vectors[(j, r - 1 - i)]));
+    }
     Ok(Mat::from_fn(r, r, |i, j| e.values[r - 1 - i].max(0.0).sqrt() * e.vectors[(j, r - 1 - i)]))
 }
 
