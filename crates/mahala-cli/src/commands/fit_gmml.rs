@@ -259,6 +259,9 @@ fn report(args: &Fit, learned: &Learned, data: &Table) {
         None => say(&format!("t = {} as given", learned.t)),
     }
     say(&format!("condition of S {:.1e}, of D {:.1e}", diagnostics.condition_s, diagnostics.condition_d));
+    if let Some(reason) = diagnostics.rounding_reason() {
+        say(&format!("warning: {reason}"));
+    }
     notes(args, learned, data).iter().for_each(|note| say(&format!("note: {note}")));
     if !is_stdout(args) {
         say(&format!("wrote {}", args.output.display()));

@@ -57,6 +57,10 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     if let Some(reason) = model.diagnostics["ridge_reason"].as_str() {
         lines.push(("ridge", reason.to_owned()));
     }
+    if let Some(lost @ 1..) = model.diagnostics["clamped_eigenvalues"].as_u64() {
+        let all = model.diagnostics["log_eigenvalues"].as_array().map_or(0, Vec::len);
+        lines.push(("rounding", format!("{lost} of {all} eigenvalues of SD are at or below it")));
+    }
     if let Some(classes) = classes {
         let names: Vec<&str> = classes.iter().map(String::as_str).take(12).collect();
         let more = if classes.len() > names.len() { ", …" } else { "" };
