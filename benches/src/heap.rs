@@ -66,10 +66,47 @@ unsafe impl GlobalAlloc for Counted {
 mod tests {
     use super::peak_of;
     use crate::time::{generated, with_threads};
-    use mahala::{Gmml, TChoice};
+    use mahala::learners::{Order, Training, named};
+    use mahala::{Gmml, Shape, TChoice};
+    use serde_json::{Value, json};
 
     /// The only test here, as there is one count.
     #[test]
+    fn memory_is_what_the_bounds_say() {
+        more_rows_ask_for_no_more_memory_than_the_bound();
+        estimates_are_above_what_is_held_and_of_its_order();
+    }
+
+    fn estimates_are_above_what_is_held_and_of_its_order() {
+        // Enough iterations for L-BFGS to remember as many steps as it ever does.
+        let iterations = json!({"max_iterations": 25, "tolerance": 0.0});
+        let methods: [(&str, Value); 7] = [
+            ("covariance", json!({})),
+            ("recipe", json!({"rounds": [[3, 0.2]]})),
+            ("itml", json!({"max_projections": 500})),
+            ("lmnn", iterations.clone()),
+            ("nca", iterations.clone()),
+            ("mcml", iterations),
+            ("mmc", json!({"max_iterations": 5})),
+        ];
+        for (n, d, classes) in [(200, 120, 3), (2000, 30, 4)] {
+            let data = generated(n, d, classes).unwrap();
+            let training = Training::Labelled(&data);
+            for (name, parameters) in &methods {
+                let method = named(name, parameters.clone()).unwrap();
+                let held = with_threads(1, || {
+                    let learn = || method.learn(&training, &mut |_| Order::GoOn).unwrap();
+                    // The matrix product reserves room for a thread once.
+                    learn();
+                    peak_of(learn).1 as f64
+                })
+                .unwrap();
+                let estimate = 8.0 * method.numbers(&Shape::of(&training));
+                assert!(held <= estimate && estimate <= 8.0 * held, "{name} {n} x {d}: {held} {estimate}");
+            }
+        }
+    }
+
     fn more_rows_ask_for_no_more_memory_than_the_bound() {
         let (few, many) = (generated(40_000, 64, 10).unwrap(), generated(80_000, 64, 10).unwrap());
         let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };

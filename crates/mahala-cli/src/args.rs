@@ -352,7 +352,14 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
             "the time was up before everything was chosen, and nothing is written\nhint: a longer --time-limit, \
              less to try (--set budget=2), or --method gmml, which chooses t alone"
         ),
-        mahala::Error::Memory { .. } => anyhow!("{error}\nhint: --principal 256"),
+        mahala::Error::Memory { remedy, .. } => anyhow!(
+            "{error}\nhint: {}",
+            match remedy {
+                mahala::MemoryRemedy::Principal => "--principal 256",
+                mahala::MemoryRemedy::Landmarks => "--landmarks 500",
+                _ => "--method gmml --principal 256",
+            }
+        ),
         mahala::Error::Parameter {
             name:
                 parameter @ ("lambda" | "shrinkage" | "gamma" | "degree" | "coef0" | "landmarks" | "principal"),

@@ -7,21 +7,29 @@
 
 use crate::all_pairs::check_labels;
 use crate::auto_budget::Budget;
-use crate::auto_folds::divide;
+use crate::auto_folds::{divide, most_folds};
 use crate::auto_kernel::{InFeatures, KernelChoice, Kernels, landmarks_for};
 use crate::auto_search::Search;
 use crate::blend::{Blended, blend};
 use crate::dataset::{Dataset, Labels};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
+use crate::footprint::{self, Shape};
 use crate::gmml::Gmml;
 use crate::ground::Ground;
 use crate::kernel::KernelMap;
+use crate::learners::Learner as _;
 use crate::metric::Metric;
 use crate::recipe::Recipe;
 use crate::select::{Watch, choose_rows};
+use crate::span::InSpan;
 use serde::{Deserialize, Serialize};
 
-/// Chooses recipes and follows them.
+/// Columns from which a table with fewer rows is called wide.
+const WIDE: usize = 100;
+
+/// Chooses recipes and follows them. With more columns than rows (and more than 100) recipes are tried in the principal
+/// coordinates of the span of the rows, and nothing is as large as columns × columns; "standardised" then means those
+/// coordinates.
 ///
 /// ```
 /// use mahala::{Dataset, Gmml, Labels, Rows};
@@ -109,6 +117,41 @@ impl Auto {
     /// As [`Gmml::fit`]; fewer than two groups; [`Error::Cancelled`] if `watch` says so.
     pub fn fit(&self, data: &Dataset, groups: Option<&Labels>, watch: &mut Watch<'_>) -> Result<AutoFit> {
         self.check(data, groups)?;
+        let shape = Shape::labelled(data.rows(), data.labels().class_count());
+        footprint::check(self.name(), self.peak(&shape), shape.columns, MemoryRemedy::Columns)?;
+        if !self.is_in_span(&shape) {
+            return self.fit_columns(data, groups, watch);
+        }
+        let span = InSpan::of(data.rows(), false)?;
+        let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
+        let fit = self.fit_columns(&within, groups, watch)?;
+        Ok(AutoFit { metric: span.composed(&fit.metric)?, ..fit })
+    }
+
+    /// Whether recipes are tried in the coordinates of the rows' span. A kernel needs the columns.
+    fn is_in_span(&self, shape: &Shape) -> bool {
+        shape.columns > shape.rows.max(WIDE) && !self.kernels
+    }
+
+    /// Numbers held at the peak: in each fold the rows, its voters, S, D and the directions of some pencils; and a
+    /// recipe followed on all rows. With kernels, the features of all rows a few times.
+    pub(crate) fn peak(&self, shape: &Shape) -> f64 {
+        if self.is_in_span(shape) {
+            return shape.span() + self.peak(&shape.in_span());
+        }
+        let chosen = Shape { rows: shape.rows.min(self.selection_rows), ..*shape };
+        let folds = most_folds(chosen.rows, chosen.columns) as f64;
+        let recipe = shape.matrices(20.0, 8.0);
+        let kernel = if self.kernels {
+            let m = landmarks_for(chosen.rows) as f64;
+            m * (20.0 * m + (8.0 + folds) * chosen.rows as f64 + chosen.columns as f64)
+        } else {
+            0.0
+        };
+        folds * chosen.matrices(6.0, 2.5) + recipe + kernel
+    }
+
+    fn fit_columns(&self, data: &Dataset, groups: Option<&Labels>, watch: &mut Watch<'_>) -> Result<AutoFit> {
         let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
         let all_groups = groups;

@@ -37,6 +37,13 @@ impl Fold {
 /// The bit of a row that k neighbours get wrong.
 pub(crate) const WRONG_AT_K: u8 = 8;
 
+/// The most folds that [`divide`] makes.
+pub(crate) fn most_folds(n: usize, columns: usize) -> usize {
+    let k = if n > 3000 || n.saturating_mul(columns) > 1_000_000 { 3 } else { 5 };
+    // Groups: eight.
+    (k * (REPEATED_ROWS / n.max(1)).clamp(1, 5)).max(8)
+}
+
 /// Few rows: five folds, drawn again until some two thousand rows were tested. Many: three. Groups: whole.
 /// With the number of times each row is tested.
 pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<(Vec<Fold>, usize)> {

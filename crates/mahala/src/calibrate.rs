@@ -11,6 +11,7 @@
 //! probabilistic outputs", 2007). Both are to be fitted on pairs the metric was not learned from: under it,
 //! training pairs are too near and too far. [`Gmml::held_out_pairs`] and [`Gmml::held_out_rows`] make them.
 
+use crate::centred::Cells;
 use crate::dataset::{Dataset, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
@@ -22,6 +23,7 @@ use crate::select::is_lack_of_pairs;
 use crate::solution::Solution;
 use crate::standardize::ColumnStatistics;
 use crate::verify::{random_pairs, squared_pair_distances};
+use crate::wide::Reduced;
 use serde_json::{Value, json};
 
 /// A probability for every distance.
@@ -184,6 +186,7 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit_pairs`]; too few pairs for any fold to learn from the others.
     pub fn held_out_pairs(&self, first: &Rows, second: &Rows, pairs: &Pairs, t: f64) -> Result<HeldOut> {
+        self.check(first.columns(), 0)?;
         let scale =
             self.standardize.then(|| ColumnStatistics::of(first).merged(&ColumnStatistics::of(second)));
         let scale = scale.map(|statistics| statistics.scale);
@@ -203,6 +206,10 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit`]; too few rows for any fold to learn from the others.
     pub fn held_out_rows(&self, data: &Dataset, t: f64) -> Result<HeldOut> {
+        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
+            return reduced.gmml.held_out_rows(&reduced.data, t);
+        }
+        self.check(data.columns(), 0)?;
         let most = MOST_PAIRS / self.folds.max(1);
         self.held_out(data.len(), |fold, train, test| {
             let stream = Stream::PairsBesideHeldOut(fold);

@@ -3,6 +3,39 @@
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// What to do where memory would not suffice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryRemedy {
+    /// Learn inside leading principal directions.
+    Principal,
+    /// Take the kernel with fewer rows.
+    Landmarks,
+    /// Have fewer columns: the method has no parameter that would help.
+    Columns,
+}
+
+impl std::fmt::Display for MemoryRemedy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Principal => {
+                "learn inside the leading principal directions of the rows (principal), or reduce the number of \
+                 columns first"
+            }
+            Self::Landmarks => "take the kernel with fewer rows (landmarks)",
+            Self::Columns => {
+                "reduce the number of columns first, or learn by gmml inside the leading principal directions of the \
+                 rows (principal)"
+            }
+        })
+    }
+}
+
+/// Gigabytes, or megabytes where they are few.
+fn amount(gigabytes: f64) -> String {
+    if gigabytes >= 0.1 { format!("{gigabytes:.1} GB") } else { format!("{:.1} MB", 1e3 * gigabytes) }
+}
+
 /// What went wrong. Row and column indices count from 0.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -193,7 +226,9 @@ pub enum Error {
     },
     /// Memory would not suffice.
     #[error(
-        "{what} needs {gigabytes:.1} GB for {d} columns, above the limit of {limit:.0} GB; learn inside the leading principal directions of the rows (principal), or reduce the number of columns first"
+        "{what} needs {} for {d} columns, above the limit of {}; {remedy}",
+        amount(*gigabytes),
+        amount(*limit).replace(".0 ", " ")
     )]
     Memory {
         /// What needs it.
@@ -204,6 +239,8 @@ pub enum Error {
         d: usize,
         /// What is allowed.
         limit: f64,
+        /// What would take less.
+        remedy: MemoryRemedy,
     },
     /// The caller ended the work.
     #[error("cancelled")]

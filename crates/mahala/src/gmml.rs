@@ -12,8 +12,9 @@
 use crate::all_pairs::check_labels;
 use crate::centred::Cells;
 use crate::dataset::{Dataset, Labels, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
 use crate::folds::Folds;
+use crate::footprint;
 use crate::geodesic::Geodesic;
 use crate::memory::Spare;
 use crate::metric::Metric;
@@ -70,7 +71,8 @@ pub struct Gmml {
     pub selection_rows: usize,
     /// Decides pairs and folds.
     pub seed: u64,
-    /// Refuse a fit whose matrices would need more than this.
+    /// Refuse a fit that is estimated to need more than this above its input; by default the process's limit,
+    /// [`memory_limit_gb`](crate::memory_limit_gb).
     pub memory_limit_gb: f64,
     /// Whether classes of unequal size count the same. Of labelled rows; pairs have their own weights.
     pub balance: Balance,
@@ -145,7 +147,7 @@ impl Default for Gmml {
             splits: None,
             selection_rows: 20_000,
             seed: 0,
-            memory_limit_gb: 16.0,
+            memory_limit_gb: footprint::memory_limit_gb(),
             balance: Balance::None,
         }
     }
@@ -368,7 +370,7 @@ impl Gmml {
     /// Parameters and memory; `kept` classes have a matrix each.
     pub(crate) fn check(&self, d: usize, kept: usize) -> Result<()> {
         self.check_parameters(d)?;
-        self.check_gigabytes("the fit", (kept + 10) as f64 * (d as f64).powi(2) * 8.0 / 1e9, d)
+        self.check_memory("the fit", (kept + 10) as f64 * (d as f64).powi(2), d, MemoryRemedy::Principal)
     }
 
     /// To be called before any work on rows of `d` columns.
@@ -395,9 +397,15 @@ impl Gmml {
         Ok(())
     }
 
-    pub(crate) fn check_gigabytes(&self, what: &'static str, gigabytes: f64, d: usize) -> Result<()> {
-        let limit = self.memory_limit_gb;
-        if gigabytes > limit { Err(Error::Memory { what, gigabytes, d, limit }) } else { Ok(()) }
+    /// Refuses `numbers` of 64 bits above the limit.
+    pub(crate) fn check_memory(
+        &self,
+        what: &'static str,
+        numbers: f64,
+        d: usize,
+        remedy: MemoryRemedy,
+    ) -> Result<()> {
+        footprint::check_against(self.memory_limit_gb, what, numbers, d, remedy)
     }
 }
 

@@ -13,7 +13,7 @@
 
 use crate::centred::centre_gram;
 use crate::dataset::{Dataset, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
 use crate::features::{Features, draw_landmarks, metric_on_values};
 use crate::gmml::{Diagnostics, Gmml};
 use crate::kernel::{Kernel, KernelMap};
@@ -98,8 +98,13 @@ impl KernelGmml {
         let default = if n <= ALL { n } else { LANDMARKS };
         let landmarks = self.landmarks.unwrap_or(default).min(n);
         let scale = self.gmml.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
-        let gigabytes = 8e-9 * landmarks as f64 * (4.0 * landmarks as f64 + 2.0 * n as f64);
-        self.gmml.check_gigabytes("the kernel", gigabytes, landmarks)?;
+        let (m, table) = (landmarks as f64, 3.0 * n as f64 + data.columns() as f64);
+        self.gmml.check_memory(
+            "the kernel",
+            m * (20.0 * m + table),
+            data.columns(),
+            MemoryRemedy::Landmarks,
+        )?;
         if self.kernel == Kernel::Precomputed {
             let map = KernelMap::new(self.kernel, None, None)?;
             return self.fit_exactly(map, data.rows(), data, watch);

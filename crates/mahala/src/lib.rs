@@ -59,7 +59,8 @@
 //!
 //! Nothing is printed, no clock, environment or global generator is read: randomness is a seed. The same
 //! input and seed give the same bits, whatever the number of threads. Every error names what was wrong, the
-//! value seen, the value allowed and the remedy.
+//! value seen, the value allowed and the remedy. A fit whose estimated memory exceeds [`memory_limit_gb`] is refused
+//! before it allocates.
 
 mod across_groups;
 mod all_pairs;
@@ -82,6 +83,7 @@ mod error;
 mod features;
 mod file;
 mod folds;
+mod footprint;
 mod fused;
 mod geodesic;
 mod gmml;
@@ -147,10 +149,11 @@ pub use calibrate::{Calibration, HeldOut};
 pub use canonical::{canonical_label, same_label};
 pub use class_means::{ClassMeans, PairSums};
 pub use dataset::{Dataset, Labels, Rows};
-pub use error::{Error, Result};
+pub use error::{Error, MemoryRemedy, Result};
 pub use faer::{Mat, MatRef};
 pub use file::write_file;
 pub use folds::Folds;
+pub use footprint::{Shape, memory_limit_gb, set_memory_limit_gb};
 pub use geodesic::{
     Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };

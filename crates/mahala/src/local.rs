@@ -13,9 +13,10 @@
 //!
 //! Every metric is held as a map of the coordinates in which the global one is Euclidean.
 
-use crate::all_pairs::degrees_of_freedom;
+use crate::all_pairs::{check_labels, degrees_of_freedom};
 use crate::dataset::{Dataset, Labels, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
+use crate::footprint::Shape;
 use crate::geodesic::Geodesic;
 use crate::gmml::{Fit, Gmml, on_paper_scale};
 use crate::gram::Block;
@@ -26,9 +27,12 @@ use crate::metric::Metric;
 use crate::moments::{ClassMoments, Moments};
 use crate::neighbors::Neighbors;
 use crate::random::{Random, Stream};
+use crate::regularize::Regularization;
 use crate::scatter::{PairCount, Scatter};
 use crate::select::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
+use crate::span::InSpan;
 use crate::spd::Spd;
+use crate::wide::LearnedSpan;
 use faer::Mat;
 
 /// The parameters of a local fit.
@@ -126,6 +130,19 @@ impl LocalGmml {
     /// As [`LocalGmml::fit`].
     pub fn fit_watched(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<LocalMetrics> {
         self.check(data.len())?;
+        self.check_memory(data)?;
+        if self.is_in_span(data) {
+            check_labels(data.labels())?;
+            let span = InSpan::of(data.rows(), self.gmml.standardize)?;
+            let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
+            let gmml = Gmml { standardize: false, ..self.gmml.clone() };
+            let mut local = Self { gmml, ..self.clone() }.fit_watched(&within, watch)?;
+            let (directions, randomized) = (span.rows.columns(), false);
+            local.fit.metric = span.composed(&local.fit.metric)?;
+            local.fit.diagnostics.span = Some(LearnedSpan { directions, randomized, outside: 0.0 });
+            local.fit.diagnostics.constant_columns = span.constant_columns();
+            return Ok(local);
+        }
         let fit = self.gmml.fit_watched(data, watch)?;
         let curve = match self.share {
             Share::Fixed(_) => Vec::new(),
@@ -141,6 +158,27 @@ impl LocalGmml {
         let z = fit.metric.transform(data.rows())?;
         let (maps, references) = (paths.at(share), (z, data.labels().clone()));
         Ok(LocalMetrics { fit, maps, references, share, curve })
+    }
+
+    /// Whether all metrics lie in the span of the rows, and turn with them.
+    fn is_in_span(&self, data: &Dataset) -> bool {
+        let plain = matches!(self.gmml.regularization, Regularization::None | Regularization::Lambda(0.0));
+        data.columns() > data.len() && plain && self.gmml.principal.is_none()
+    }
+
+    /// A map for each group, the sums of each while they are made, and the fit of one.
+    fn check_memory(&self, data: &Dataset) -> Result<()> {
+        let shape = Shape::labelled(data.rows(), data.labels().class_count());
+        let groups = match self.by {
+            Locality::Class => shape.classes,
+            Locality::Cluster(count) => count,
+        };
+        let numbers = if self.is_in_span(data) {
+            shape.span() + shape.in_span().matrices(5.0 * groups as f64 + 12.0, 6.0)
+        } else {
+            shape.matrices(5.0 * groups as f64 + 12.0, 6.0)
+        };
+        self.gmml.check_memory("the local metrics", numbers, shape.columns, MemoryRemedy::Columns)
     }
 
     fn check(&self, rows: usize) -> Result<()> {

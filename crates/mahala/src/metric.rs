@@ -2,7 +2,8 @@
 
 use crate::centred::weighted_sum_of_columns;
 use crate::dataset::{Rows, check_cells};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
+use crate::footprint;
 use crate::linalg::{check_finite, eigen, product, squared_norm, weighted_gram};
 use crate::memory::Spare;
 use crate::sparse::SparseRows;
@@ -117,8 +118,10 @@ impl Metric {
         if rows.is_empty() {
             return Err(Error::Empty { what: "the table of rows" });
         }
-        let mean = ColumnStatistics::of(rows).mean;
         let d = rows.columns();
+        let numbers = 7.0 * (d as f64).powi(2) + (rows.len() * d) as f64;
+        footprint::check("the covariance", numbers, d, MemoryRemedy::Columns)?;
+        let mean = ColumnStatistics::of(rows).mean;
         let centred = Mat::from_fn(rows.len(), d, |i, j| rows.row(i)[j] - mean[j]);
         let covariance = product(centred.transpose(), centred.as_ref());
         let e = eigen(covariance.as_ref(), "the covariance", &mut Spare::default())?;
@@ -198,12 +201,12 @@ impl Metric {
     /// `A = LᵀL` for rows as the user has them (scales included).
     ///
     /// # Errors
-    /// An entry outside the range of 64-bit numbers, or more columns than a matrix of 16 GB has.
+    /// An entry outside the range of 64-bit numbers, or a matrix above the limit of memory.
     pub fn matrix(&self) -> Result<Mat<f64>> {
-        let (gigabytes, limit) = (8e-9 * (self.columns() as f64).powi(2), 16.0);
-        if gigabytes > limit {
-            return Err(Error::Memory { what: "the matrix A", gigabytes, d: self.columns(), limit });
-        }
+        // With the copy of L in the units of the rows.
+        let d = self.columns() as f64;
+        let numbers = d * d + self.rank() as f64 * d;
+        footprint::check("the matrix A", numbers, self.columns(), MemoryRemedy::Columns)?;
         let map = self.map();
         let mut a = weighted_gram(map.transpose(), &self.inner_weights());
         if let Some(weight) = self.weight_outside() {

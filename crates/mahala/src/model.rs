@@ -37,6 +37,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read as _;
 use std::path::Path;
 
 const FORMAT: &str = "mahala-metric";
@@ -210,7 +211,7 @@ impl Model {
     /// A file that cannot be read, or as [`Model::from_bytes`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|error| io_error(path, &error))?;
+        let bytes = read_model(path).map_err(|error| io_error(path, &error))?;
         Self::from_bytes(&bytes).map_err(|error| match error {
             Error::Bytes { what, reason } => {
                 Error::Bytes { what, reason: format!("{}: {reason}", path.display()) }
@@ -459,4 +460,15 @@ fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tens
 
 pub(crate) fn invalid(reason: &str) -> Error {
     Error::Bytes { what: "model file", reason: reason.to_owned() }
+}
+
+/// The bytes of a file, or only its first where no model begins so: a device has no end.
+fn read_model(path: &Path) -> std::io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (std::fs::File::open(path)?, Vec::new());
+    file.by_ref().take(64).read_to_end(&mut bytes)?;
+    let length = bytes.first_chunk().map(|head| u64::from_le_bytes(*head));
+    if length.is_some_and(|length| length <= MAX_HEADER) && bytes.get(8) == Some(&b'{') {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }

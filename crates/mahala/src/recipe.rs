@@ -1,10 +1,13 @@
 //! One way from labelled rows to a metric: what the automatic mode chooses among.
 
+use crate::all_pairs::check_labels;
 use crate::dataset::{Dataset, Labels};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
+use crate::footprint::{self, Shape};
 use crate::ground::Ground;
 use crate::metric::Metric;
 use crate::regularize::Regularization;
+use crate::span::InSpan;
 use crate::standardize::ColumnStatistics;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -98,6 +101,15 @@ impl Recipe {
     /// The same without pairs within a group.
     pub(crate) fn fit_across(&self, data: &Dataset, groups: Option<&Labels>) -> Result<Metric> {
         self.check()?;
+        let shape = Shape::labelled(data.rows(), data.labels().class_count());
+        footprint::check("recipe", self.peak(&shape), shape.columns, MemoryRemedy::Columns)?;
+        if self.is_in_span(&shape) {
+            check_labels(data.labels())?;
+            let span = InSpan::of(data.rows(), self.standardize)?;
+            let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
+            let recipe = Self { standardize: false, ..self.clone() };
+            return span.composed(&recipe.fit_on(&Ground::of(&within, groups)?)?);
+        }
         match self.t {
             Some(_) => self.fit_on(&Ground::of(data, groups)?),
             None => self.plain(ColumnStatistics::of(data.rows())),
@@ -111,6 +123,20 @@ impl Recipe {
         }
         let (frame, path, last) = ground.follow(self)?;
         frame.metric(&path, last)
+    }
+
+    /// Whether the metric lies in the span of the rows and turns with them: then it is learned there.
+    fn is_in_span(&self, shape: &Shape) -> bool {
+        shape.columns > shape.rows && self.t.is_some() && self.shrinkage == 0.0
+    }
+
+    /// Numbers held at the peak: S and D of all rows and those of the recipe's coordinates, a solution, the rows in
+    /// these coordinates and under the metric.
+    pub(crate) fn peak(&self, shape: &Shape) -> f64 {
+        if self.is_in_span(shape) {
+            return shape.span() + shape.in_span().matrices(18.0, 6.0);
+        }
+        if self.t.is_some() { shape.matrices(18.0, 6.0) } else { shape.matrices(2.0, 0.0) }
     }
 
     fn plain(&self, statistics: ColumnStatistics) -> Result<Metric> {

@@ -6,8 +6,9 @@
 use crate::all_pairs::check_labels;
 use crate::centred::Cells;
 use crate::dataset::{Dataset, Labels, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
 use crate::folds::Folds;
+use crate::footprint::Shape;
 use crate::gmml::{Gmml, PairRule};
 use crate::knn::Knn;
 use crate::moments::Moments;
@@ -175,6 +176,10 @@ impl CrossValidation {
         let folds = gmml.divide(data.len(), some.as_deref(), groups)?;
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
+        // The solution of each fold is kept, while another is made.
+        let shape = Shape::labelled(data.rows(), data.labels().class_count());
+        let numbers = shape.matrices(3.0 * folds.len() as f64 + 10.0, 3.0);
+        gmml.check_memory("the choice of t", numbers, shape.columns, MemoryRemedy::Principal)?;
         let folds = solve_folds(gmml, &data, weights.as_deref(), &folds)?;
         if folds.is_empty() {
             return Err(Error::NoUsableFold { rows: data.len() });

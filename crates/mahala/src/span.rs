@@ -11,11 +11,12 @@
 //! Martinsson, Tropp 2011): rows times a random matrix span nearly what the leading directions span, and
 //! each step of the power iteration brings them nearer.
 
-use crate::centred::Centred;
+use crate::centred::{Cells, Centred};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
 use crate::linalg::{Eigen, eigen, product, squared_norm, times_power_of_two};
 use crate::memory::Spare;
+use crate::metric::Metric;
 use crate::random::{Random, Stream};
 use faer::{Mat, MatRef};
 
@@ -25,6 +26,43 @@ pub(crate) struct Span {
     u: Mat<f64>,
     /// Σ, descending.
     lengths: Vec<f64>,
+}
+
+/// Rows in the coordinates of an orthonormal basis of their span, and the way back.
+pub(crate) struct InSpan<'a> {
+    /// The rows, n × r.
+    pub(crate) rows: Rows,
+    centred: Centred<'a>,
+    span: Span,
+}
+
+impl<'a> InSpan<'a> {
+    /// # Errors
+    /// Rows that are all alike, or whose squares leave the range.
+    pub(crate) fn of(rows: &'a Rows, standardize: bool) -> Result<Self> {
+        let centred = Centred::new(Cells::Dense(rows), standardize)?;
+        let span = Span::of_gram(centred.gram().as_ref(), "the products of the rows");
+        let span = span.map_err(|error| match error {
+            Error::AllConstant { .. } => Error::AllConstant { columns: rows.columns() },
+            other => other,
+        })?;
+        Ok(Self { rows: span.coordinates(centred.exponent)?, centred, span })
+    }
+
+    /// Columns that never vary.
+    pub(crate) fn constant_columns(&self) -> Vec<usize> {
+        self.centred.constant.clone()
+    }
+
+    /// The metric on all columns that measures rows as `metric` measures their coordinates; 0 outside the span.
+    pub(crate) fn composed(&self, metric: &Metric) -> Result<Metric> {
+        let components = self.centred.combined(self.span.combination(metric.map().as_ref()).as_ref());
+        let (mean, scale) = (self.centred.mean.clone(), self.centred.scale.clone());
+        Metric::new(components, mean, scale).map_err(|error| match error {
+            Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
+            other => other,
+        })
+    }
 }
 
 /// The leading directions of the rows.

@@ -112,6 +112,7 @@ impl Gmml {
         if let Some(reduced) = Reduced::of(&gmml, Cells::Dense(data.rows()), data.labels())? {
             return reduced.fit(&gmml, Some(&weights), None, watch);
         }
+        self.check(data.columns(), data.labels().class_count())?;
         let moments = Moments::weighted(&data, Some(&weights))?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,

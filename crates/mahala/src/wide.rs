@@ -13,7 +13,7 @@
 
 use crate::centred::{Cells, Centred};
 use crate::dataset::{Dataset, Labels, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
 use crate::gmml::{Diagnostics, Fit, Gmml};
 use crate::linalg::{eigen, weighted_gram};
 use crate::memory::Spare;
@@ -107,8 +107,9 @@ impl Gmml {
     }
 
     fn densified(&self, rows: &SparseRows) -> Result<Rows> {
-        let gigabytes = 8e-9 * rows.len() as f64 * rows.columns() as f64;
-        self.check_gigabytes("a dense table of these rows", gigabytes, rows.columns())?;
+        let numbers = rows.len() as f64 * rows.columns() as f64;
+        let what = "a dense table of these rows";
+        self.check_memory(what, numbers, rows.columns(), MemoryRemedy::Principal)?;
         rows.to_rows()
     }
 
@@ -243,6 +244,6 @@ fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()>
     // Products of all rows, their eigenvectors and scratch; or a few tall matrices; and the metric itself.
     let products =
         if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
-    let gigabytes = 8e-9 * (products + (directions as f64 + 512.0) * d as f64);
-    gmml.check_gigabytes("the fit", gigabytes, d)
+    let numbers = products + (directions as f64 + 512.0) * d as f64;
+    gmml.check_memory("the fit", numbers, d, MemoryRemedy::Principal)
 }

@@ -1,8 +1,9 @@
 //! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
 
-use super::{Learned, Learner, Observer, Report, Training, fields};
+use super::{Learned, Learner, Observer, Report, SpanRule, Training, fields};
 use crate::dataset::Rows;
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use crate::gram::{BLOCK, Block};
 use crate::linalg::eigen;
 use crate::memory::Spare;
@@ -35,7 +36,15 @@ impl Learner for Covariance {
         fields(self)
     }
 
-    fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+    fn numbers(&self, shape: &Shape) -> f64 {
+        shape.matrices(8.0, 0.0)
+    }
+
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        Some(SpanRule { standardize: true, directions: 1 })
+    }
+
+    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
         let rows = training.rows();
         if rows.len() < 2 {
             return Err(Error::TooFewRows { what: "the covariance", needed: 2, seen: rows.len() });

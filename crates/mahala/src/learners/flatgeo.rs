@@ -13,8 +13,9 @@
 //! that f never rises.
 
 use super::constraints::{Bounds, Constraints, metric_of};
-use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
+use super::{Learned, Learner, Observer, Outcome, Report, SpanRule, Step, Training, fields};
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use crate::linalg::{eigen, product, squared_norm, times_power_of_two, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
@@ -68,7 +69,20 @@ impl Learner for FlatGeo {
         fields(self)
     }
 
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn numbers(&self, shape: &Shape) -> f64 {
+        let rank = self.rank.unwrap_or(shape.columns) as f64;
+        // The differences twice, and four times in the coordinates of G.
+        shape.matrices(9.0, 0.0)
+            + shape.differences(2.0)
+            + rank * (4.0 * shape.pairs as f64 + 3.0 * shape.columns as f64)
+    }
+
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        // Below the full rank it starts in the span of the differences, and gradients lie there.
+        self.rank.map(|rank| SpanRule { standardize: false, directions: rank })
+    }
+
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         self.check(training.rows().columns())?;
         let constraints = Constraints::of(training, self.seed)?;
         let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;

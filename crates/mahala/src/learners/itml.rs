@@ -19,6 +19,7 @@ use super::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
 use crate::folds::Folds;
+use crate::footprint::Shape;
 use crate::metric::Metric;
 use crate::pairs::Pairs;
 use crate::random::{Random, Stream};
@@ -114,7 +115,12 @@ impl Learner for Itml {
         fields(self)
     }
 
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn numbers(&self, shape: &Shape) -> f64 {
+        // A, its eigenvectors and their workspace; the differences twice, and the rows of a fold.
+        shape.matrices(9.0, 2.0) + shape.differences(2.0)
+    }
+
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         self.check()?;
         let gamma = match self.gamma {
             GammaChoice::Fixed(gamma) => Ok(gamma),

@@ -13,6 +13,7 @@
 
 use super::{Observer, Outcome, Report, Step};
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use std::collections::VecDeque;
 
 /// Pairs (s, y) remembered.
@@ -88,6 +89,13 @@ pub(super) fn minimise(
 }
 
 /// A tolerance below 0 or NaN would never be met.
+/// What a minimisation over an L of this rank holds: the steps remembered and their gradients, the points of a line
+/// search, and the rows under L a few times.
+pub(super) fn numbers(shape: &Shape, rank: usize) -> f64 {
+    let (d, r) = (shape.columns as f64, rank as f64);
+    (2.0 * MEMORY as f64 + 12.0) * r * d + 6.0 * shape.rows as f64 * r
+}
+
 pub(super) fn check_limits(limits: &Limits) -> Result<()> {
     if limits.tolerance >= 0.0 && limits.tolerance.is_finite() {
         return Ok(());

@@ -20,10 +20,11 @@
 
 use super::impostors::{Hinges, add_hinges};
 use super::labelled::{Labelled, row_major};
-use super::lbfgs::{Limits, minimise};
-use super::{Learned, Learner, Observer, Start, Training, fields};
+use super::lbfgs::{self, Limits, minimise};
+use super::{Learned, Learner, Observer, SpanRule, Start, Training, fields};
 use crate::distance::squared_distance;
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use crate::knn::Knn;
 use crate::linalg::product;
 use faer::{Mat, MatRef};
@@ -88,8 +89,16 @@ impl Learner for Lmnn {
         fields(self)
     }
 
+    fn numbers(&self, shape: &Shape) -> f64 {
+        lbfgs::numbers(shape, self.rank.unwrap_or(shape.columns)) + shape.matrices(9.0, 3.0)
+    }
+
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        self.start.span(self.rank)
+    }
+
     /// Iterations are L-BFGS's.
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         self.check()?;
         let data = Labelled::new(training.labelled(self.name())?)?;
         let rank = data.rank(self.rank)?;

@@ -17,10 +17,11 @@
 //! no q and is left out of the sum over i.
 
 use super::labelled::{Labelled, row_major};
-use super::lbfgs::{Limits, minimise};
-use super::softmax::{RowSums, Softmax, Weights};
-use super::{Learned, Learner, Observer, Training, fields};
+use super::lbfgs::{self, Limits, minimise};
+use super::softmax::{RowSums, Softmax, Weights, softmax_numbers};
+use super::{Learned, Learner, Observer, SpanRule, Training, fields};
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use crate::linalg::{eigen, product};
 use crate::memory::Spare;
 use faer::{Mat, MatRef};
@@ -54,8 +55,18 @@ impl Learner for Mcml {
         fields(self)
     }
 
+    fn numbers(&self, shape: &Shape) -> f64 {
+        let white = shape.in_span();
+        lbfgs::numbers(&white, white.columns) + shape.matrices(9.0, 4.0) + softmax_numbers(&white)
+    }
+
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        // Directions in which no row varies have weight 0.
+        Some(SpanRule { standardize: false, directions: 1 })
+    }
+
     /// Iterations are L-BFGS's.
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let data = Labelled::new(training.labelled(self.name())?)?;
         let whitening = whitening(&data)?;
         let m = whitening.ncols();

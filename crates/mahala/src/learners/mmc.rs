@@ -21,6 +21,7 @@ use super::constraints::{Constraints, metric_of};
 use super::mmc_diagonal::learn_diagonal;
 use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
 use crate::error::{Error, Result};
+use crate::footprint::Shape;
 use crate::linalg::{eigen, product, squared_norm, weighted_gram};
 use crate::memory::Spare;
 use faer::Mat;
@@ -74,7 +75,12 @@ impl Learner for Mmc {
         fields(self)
     }
 
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn numbers(&self, shape: &Shape) -> f64 {
+        // A, the gradient, the direction, W and three candidates with eigenvectors; the differences by kind.
+        shape.matrices(16.0, 0.0) + shape.differences(4.0)
+    }
+
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         if self.max_iterations == 0 {
             let allowed = "at least 1";
             return Err(Error::Parameter { name: "max_iterations", value: "0".into(), allowed });

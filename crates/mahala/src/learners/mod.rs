@@ -9,6 +9,7 @@ mod covariance;
 mod euclidean;
 mod flatgeo;
 mod impostors;
+mod in_span;
 mod itml;
 mod labelled;
 mod lbfgs;
@@ -26,6 +27,7 @@ mod start;
 pub use covariance::Covariance;
 pub use euclidean::Euclidean;
 pub use flatgeo::FlatGeo;
+pub use in_span::SpanRule;
 pub use itml::{GammaChoice, Itml};
 pub use lmnn::{Hinge, Lmnn};
 pub use mcml::Mcml;
@@ -37,7 +39,8 @@ pub use start::Start;
 use crate::all_pairs::check_labels;
 use crate::auto::Auto;
 use crate::dataset::{Dataset, Labels, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
+use crate::footprint::{self, Shape};
 use crate::gmml::Gmml;
 use crate::kernel::KernelMap;
 use crate::kernel_gmml::transform;
@@ -71,12 +74,34 @@ pub trait Learner: Send + Sync {
     /// The parameters by name, for the model file.
     fn parameters(&self) -> Value;
 
+    /// Numbers of 64 bits that [`Learner::run`] holds at its peak above the rows, estimated from their shape.
+    fn numbers(&self, shape: &Shape) -> f64;
+
+    /// Whether, with more columns than rows, the metric lies in the span of the rows, so that it can be learned in
+    /// their coordinates there and nothing is as large as columns × columns.
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        None
+    }
+
+    /// Learns on a table that is known to fit into memory. Called by [`Learner::learn`].
+    ///
+    /// # Errors
+    /// As [`Learner::learn`].
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned>;
+
     /// Learns a metric; `observer` is told of every iteration and may end the work.
     ///
     /// # Errors
-    /// Parameters out of range, or data from which the method cannot learn. An early end is no error: it is
-    /// in the report.
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned>;
+    /// Parameters out of range, data from which the method cannot learn, or more memory needed than
+    /// [`memory_limit_gb`](crate::memory_limit_gb) allows. An early end is no error: it is in the report.
+    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        let shape = Shape::of(training);
+        if let Some(learned) = in_span::learn(self, &shape, training, observer)? {
+            return Ok(learned);
+        }
+        footprint::check(self.name(), self.numbers(&shape), shape.columns, MemoryRemedy::Columns)?;
+        self.run(training, observer)
+    }
 }
 
 /// What is learned from.
@@ -293,8 +318,13 @@ impl Learner for Gmml {
         self.to_json()
     }
 
+    /// None: every fit of [`Gmml`] checks its own, against its own limit.
+    fn numbers(&self, _: &Shape) -> f64 {
+        0.0
+    }
+
     /// A closed form: what is observed is the choice of t, whose early end is [`Error::Cancelled`].
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = match training {
             Training::Labelled(data) => self.fit_watched(data, &mut watch)?,
@@ -314,7 +344,11 @@ impl Learner for Recipe {
         fields(self)
     }
 
-    fn learn(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+    fn numbers(&self, shape: &Shape) -> f64 {
+        self.peak(shape)
+    }
+
+    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
         check_labels(data.labels())?;
         let metric = self.fit_across(data, training.groups())?;
@@ -331,8 +365,12 @@ impl Learner for Auto {
         fields(self)
     }
 
+    fn numbers(&self, shape: &Shape) -> f64 {
+        self.peak(shape)
+    }
+
     /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`].
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = self.fit(data, training.groups(), &mut watch)?;

@@ -12,10 +12,11 @@
 //! here five iterations must gain little: the sum has plateaus.)
 
 use super::labelled::{Labelled, row_major};
-use super::lbfgs::{Limits, minimise};
-use super::softmax::{RowSums, Softmax, Weights};
-use super::{Learned, Learner, Observer, Start, Step, Training, fields};
+use super::lbfgs::{self, Limits, minimise};
+use super::softmax::{RowSums, Softmax, Weights, softmax_numbers};
+use super::{Learned, Learner, Observer, SpanRule, Start, Step, Training, fields};
 use crate::error::Result;
+use crate::footprint::Shape;
 use crate::linalg::product;
 use faer::MatRef;
 use serde::{Deserialize, Serialize};
@@ -52,9 +53,19 @@ impl Learner for Nca {
         fields(self)
     }
 
+    fn numbers(&self, shape: &Shape) -> f64 {
+        lbfgs::numbers(shape, self.rank.unwrap_or(shape.columns))
+            + shape.matrices(9.0, 3.0)
+            + softmax_numbers(shape)
+    }
+
+    fn span(&self, _: &Shape) -> Option<SpanRule> {
+        self.start.span(self.rank)
+    }
+
     /// Iterations are L-BFGS's; the objective told is the sum that is maximised, between 0 and the number of
     /// rows.
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let data = Labelled::new(training.labelled(self.name())?)?;
         let rank = data.rank(self.rank)?;
         let start = self.start.components(&data, rank)?;

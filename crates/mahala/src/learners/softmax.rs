@@ -15,6 +15,7 @@
 
 use super::labelled::Labelled;
 use super::softmax_near;
+use crate::footprint::Shape;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
@@ -102,6 +103,11 @@ impl<'a> Softmax<'a> {
             |i: usize, j: usize| 0.5 * (gram[(i, j)] + gram[(j, i)]) - product[(i, j)] - product[(j, i)];
         (value, Mat::from_fn(d, d, cell))
     }
+}
+
+/// What the kernel holds: the sums of all groups, and the list of near pairs where that is taken.
+pub(super) fn softmax_numbers(shape: &Shape) -> f64 {
+    shape.matrices(GROUPS as f64 + 4.0, 2.0) + 8.0 * softmax_near::most(shape.rows) as f64
 }
 
 struct Task<'a> {

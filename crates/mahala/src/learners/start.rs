@@ -1,5 +1,6 @@
 //! Where the methods that improve a linear map `L` step by step begin.
 
+use super::SpanRule;
 use super::labelled::Labelled;
 use crate::error::{Error, Result};
 use crate::linalg::{eigen, product};
@@ -41,6 +42,12 @@ impl Start {
             }
             Self::Lda => discriminants(data, rank),
         }
+    }
+
+    /// Whether a metric of this rank lies in the span of the rows: all starts but the identity do, and gradients.
+    pub(super) fn span(self, rank: Option<usize>) -> Option<SpanRule> {
+        let rule = rank.map(|rank| SpanRule { standardize: false, directions: rank });
+        rule.filter(|_| self != Self::Identity)
     }
 
     fn resolved(data: &Labelled, rank: usize) -> Self {

@@ -1,0 +1,48 @@
+//! Methods whose metric lies in the span of the rows learn there, if there are more columns than rows.
+
+use super::{Learned, Learner, Observer, Training};
+use crate::all_pairs::check_labels;
+use crate::dataset::Dataset;
+use crate::error::{MemoryRemedy, Result};
+use crate::footprint::{self, Shape};
+use crate::span::InSpan;
+
+/// How a method learns in the span of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanRule {
+    /// The method looks at columns divided by their standard deviations.
+    pub standardize: bool,
+    /// The span must have so many directions; else the method learns on the columns.
+    pub directions: usize,
+}
+
+/// Learns in the span, if that is the way.
+pub(super) fn learn<L: Learner + ?Sized>(
+    method: &L,
+    shape: &Shape,
+    training: &Training<'_>,
+    observer: &mut Observer<'_>,
+) -> Result<Option<Learned>> {
+    // Two rows at least, for the errors to be the method's own.
+    let Some(rule) = method.span(shape).filter(|_| shape.columns > shape.rows && shape.rows > 1) else {
+        return Ok(None);
+    };
+    if let Training::Labelled(data) | Training::Grouped(data, _) = training {
+        check_labels(data.labels())?;
+    }
+    let numbers = shape.span() + method.numbers(&shape.in_span());
+    footprint::check(method.name(), numbers, shape.columns, MemoryRemedy::Columns)?;
+    let span = InSpan::of(training.rows(), rule.standardize)?;
+    if span.rows.columns() < rule.directions {
+        return Ok(None);
+    }
+    let labelled = |data: &Dataset| Dataset::new(span.rows.clone(), data.labels().clone());
+    let learned = match training {
+        Training::Labelled(data) => method.run(&Training::Labelled(&labelled(data)?), observer)?,
+        Training::Grouped(data, groups) => {
+            method.run(&Training::Grouped(&labelled(data)?, groups), observer)?
+        }
+        Training::Paired(_, pairs) => method.run(&Training::Paired(&span.rows, pairs), observer)?,
+    };
+    Ok(Some(Learned { metric: span.composed(&learned.metric)?, ..learned }))
+}
