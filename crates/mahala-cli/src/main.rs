@@ -10,14 +10,17 @@ mod compat;
 mod figure;
 mod input;
 mod kernel_args;
+mod machine;
 mod methods;
 mod npy_file;
 mod output;
 mod pairs_file;
 mod progress;
 mod reading;
+mod signals;
 mod sums;
 mod table;
+mod temporary;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _};
@@ -33,11 +36,7 @@ fn main() -> ExitCode {
     let matches = args::Cli::command().get_matches();
     let cli = args::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = compat::Given::of(&matches);
-    // Nothing half-written stays behind an interrupt.
-    let _ = ctrlc::set_handler(|| {
-        output::remove_unfinished();
-        std::process::exit(130);
-    });
+    signals::handle();
     match compat::check(&cli.command, &given).and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -48,9 +47,14 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: args::Cli) -> Result<()> {
-    if let Some(threads) = cli.threads {
+    let threads = match machine::threads_within_addresses(cli.threads)? {
+        Some(threads) => Some(threads),
+        None => cli.threads,
+    };
+    if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
+    machine::tell_memory();
     match cli.command {
         args::Command::Demo(demo) => commands::demo::run(&demo),
         args::Command::Fit(fit) => commands::fit::run(&fit),

@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result, bail};
 use tempfile::NamedTempFile;
 
+use crate::temporary::{remove_stale, temporary_file};
+
 /// Temporary files under way, for [`remove_unfinished`].
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
@@ -153,7 +155,8 @@ impl Temporary {
         }
         // Held while the file is made, so that no interrupt can miss it.
         let mut registry = registry();
-        let file = temporary_file(directory_of(target))?;
+        remove_stale(target);
+        let file = temporary_file(target)?;
         registry.push(file.path().to_owned());
         drop(registry);
         let entry = Registered(file.path().to_owned());
@@ -246,23 +249,11 @@ fn remove_all(paths: impl Iterator<Item = PathBuf>) {
     }
 }
 
-fn directory_of(path: &Path) -> &Path {
+pub(crate) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     }
-}
-
-/// A new file with the permissions any new file gets, not those of a secret.
-fn temporary_file(directory: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".mahala-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory)
 }
 
 /// The file a path means, whether or not it exists: a symbolic link stays and
