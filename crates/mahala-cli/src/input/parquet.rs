@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
@@ -63,6 +64,7 @@ pub(super) fn layout(
     let skips_index = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
+    check_compression(name, metadata, &fields, &plan)?;
     let note = skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
     Ok(Layout { fields, plan, note })
 }
@@ -118,6 +120,30 @@ fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), InputE
         } else {
             format!("leave it out with --ignore {name}, or, if it is the label, --label {name}")
         }));
+    }
+    Ok(())
+}
+
+/// Refuses compressions that cannot be undone, by name.
+fn check_compression(
+    source: &str,
+    metadata: &ParquetMetaData,
+    fields: &[Field],
+    plan: &Plan,
+) -> Result<(), InputError> {
+    for &j in plan.features.iter().chain(&plan.label) {
+        let Some((leaf, _)) = fields[j].column else { continue };
+        for group in metadata.row_groups().iter().filter(|group| leaf < group.num_columns()) {
+            let name = match group.column(leaf).compression() {
+                Compression::BROTLI(_) => "Brotli",
+                Compression::LZO => "LZO",
+                _ => continue,
+            };
+            let message =
+                format!("column '{}' is compressed by {name}, which is not supported", fields[j].name);
+            return Err(InputError::new(source, message)
+                .hint("write the file again with snappy, zstd, gzip or lz4, or without compression"));
+        }
     }
     Ok(())
 }

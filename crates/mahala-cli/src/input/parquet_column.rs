@@ -81,7 +81,7 @@ impl Kind {
             (Self::Half, &[low, high]) => Scalar::Single(half(u16::from_le_bytes([low, high]))),
             (Self::Decimal(scale), _) => match big_endian(bytes) {
                 Some(integer) => decimal(integer, scale),
-                None => Scalar::Double(f64::INFINITY),
+                None => Scalar::Double(wide_big_endian(bytes) / 10.0_f64.powi(scale)),
             },
             _ => Scalar::Text(bytes),
         }
@@ -198,9 +198,39 @@ fn decimal(integer: i128, scale: i32) -> Scalar<'static> {
     Scalar::Double(integer as f64 / 10.0_f64.powi(scale))
 }
 
+/// An integer of more than 128 bits, to the nearest few units in the last place.
+fn wide_big_endian(bytes: &[u8]) -> f64 {
+    let (high, low) = bytes.split_at(bytes.len() % 16);
+    let words = low.chunks_exact(16).filter_map(|word| Some(u128::from_be_bytes(word.try_into().ok()?)));
+    let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+    // Two's complement: the bits of a negative number, less one.
+    let flip = if negative { u128::MAX } else { 0 };
+    let first =
+        high.iter().fold(0u128, |word, byte| word << 8 | u128::from(if negative { !byte } else { *byte }));
+    let magnitude = words.fold(first as f64, |sum, word| sum * 2.0_f64.powi(128) + (word ^ flip) as f64);
+    if negative { -magnitude - 1.0 } else { magnitude }
+}
+
 fn big_endian(bytes: &[u8]) -> Option<i128> {
     let mut word = [if bytes.first()? & 0x80 == 0 { 0 } else { 0xFF }; 16];
     let start = 16_usize.checked_sub(bytes.len())?;
     word[start..].copy_from_slice(bytes);
     Some(i128::from_be_bytes(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wide_big_endian;
+
+    #[test]
+    fn integers_of_256_bits_are_read() {
+        let bytes = |low: u8, fill: u8| [[fill; 31].as_slice(), &[low]].concat();
+        assert_eq!(wide_big_endian(&bytes(7, 0)), 7.0);
+        assert_eq!(wide_big_endian(&bytes(0xFF, 0xFF)), -1.0);
+        assert_eq!(wide_big_endian(&bytes(0, 0xFF)), -256.0);
+        let mut large = [0; 32];
+        large[11] = 1;
+        assert_eq!(wide_big_endian(&large), 2.0_f64.powi(160));
+        assert_eq!(wide_big_endian(&[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]), 2.0_f64.powi(128));
+    }
 }

@@ -1,13 +1,14 @@
 //! Work done by all threads, and taken in order.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 
 /// Blocks under way for each thread: enough that none waits while this one reads or merges.
 const EACH: usize = 3;
 
 /// Reads blocks one after the other, works on them in parallel, and takes the results in the order of the blocks.
-/// At most [`EACH`] blocks a thread are under way.
+/// At most [`EACH`] blocks a thread are under way. A panic of `work` becomes one of this thread.
 pub(super) fn run<B: Send, R: Send, E>(
     mut read: impl FnMut() -> Result<Option<B>, E>,
     work: impl Fn(B) -> R + Sync,
@@ -27,14 +28,16 @@ pub(super) fn run<B: Send, R: Send, E>(
                 };
                 let (sender, index) = (sender.clone(), started);
                 scope.spawn(move |_| {
+                    // What a thread panicked with goes the same way, or its result would be waited for without end.
+                    let result = catch_unwind(AssertUnwindSafe(|| work(block)));
                     // Nobody receives after an error, and nobody needs to.
-                    let _ = sender.send((index, work(block)));
+                    let _ = sender.send((index, result));
                 });
                 started += 1;
                 early.extend(receiver.try_iter());
                 while let Some(result) = early.remove(&taken) {
                     taken += 1;
-                    take(result)?;
+                    take(result.unwrap_or_else(|panic| resume_unwind(panic)))?;
                 }
             }
             if taken == started {
@@ -42,7 +45,7 @@ pub(super) fn run<B: Send, R: Send, E>(
             }
             while let Some(result) = early.remove(&taken) {
                 taken += 1;
-                take(result)?;
+                take(result.unwrap_or_else(|panic| resume_unwind(panic)))?;
             }
             if taken < started
                 && let Ok((index, result)) = receiver.recv()
@@ -75,6 +78,19 @@ mod tests {
         };
         run(read, slow, take).expect("no error");
         assert_eq!(seen, (1..=100).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn a_panic_on_another_thread_ends_the_work_rather_than_to_be_waited_for() {
+        let mut next = 0;
+        let read = || {
+            next += 1;
+            Ok::<_, ()>((next <= 40).then_some(next))
+        };
+        let work = |x: i32| if x == 7 { std::panic::resume_unwind(Box::new("seven")) } else { x };
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(read, work, |_| Ok(()))));
+        let told = ended.expect_err("a panic").downcast::<&str>().expect("a text");
+        assert_eq!(*told, "seven");
     }
 
     #[test]

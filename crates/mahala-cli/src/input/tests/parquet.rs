@@ -5,6 +5,7 @@ use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, FloatType,
     Int32Type, Int64Type,
 };
+use parquet::file::metadata::{ColumnChunkMetaDataBuilder, ParquetMetaDataReader, ParquetMetaDataWriter};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -211,6 +212,81 @@ fn damaged_files_are_refused_without_a_panic() {
                 damaged[at] ^= flip;
                 drop(try_read("a.parquet", &damaged, &labelled("kind")));
             }
+        }
+    }
+}
+
+/// The file with other entries for its columns in the footer.
+fn with_footer(
+    file: Vec<u8>,
+    change: impl Fn(ColumnChunkMetaDataBuilder) -> ColumnChunkMetaDataBuilder,
+) -> Vec<u8> {
+    let footer: [u8; 4] = file[file.len() - 8..][..4].try_into().expect("four bytes");
+    let pages = file.len() - 8 - u32::from_le_bytes(footer) as usize;
+    let mut bytes = file[..pages].to_vec();
+    let metadata =
+        ParquetMetaDataReader::new().parse_and_finish(&bytes::Bytes::from(file)).expect("a footer");
+    let groups = metadata.row_groups().iter().map(|group| {
+        let columns = group.columns().iter();
+        let columns = columns.map(|column| change(column.clone().into_builder()).build().expect("a column"));
+        group.clone().into_builder().set_column_metadata(columns.collect()).build().expect("a group")
+    });
+    let groups = groups.collect();
+    let metadata = metadata.into_builder().set_row_groups(groups).build();
+    let mut footer = Vec::new();
+    ParquetMetaDataWriter::new(&mut footer, &metadata).finish().expect("written");
+    bytes.extend(footer);
+    bytes
+}
+
+#[test]
+fn a_compression_that_is_not_supported_is_named() {
+    let brotli = Compression::BROTLI(parquet::basic::BrotliLevel::default());
+    for (compression, name) in [(brotli, "Brotli"), (Compression::LZO, "LZO")] {
+        let file =
+            with_footer(mixed(Compression::UNCOMPRESSED), |column| column.set_compression(compression));
+        let told = refusal("a.parquet", file, &labelled("kind"));
+        assert!(
+            told.contains(&format!("column 'x' is compressed by {name}, which is not supported")),
+            "{told}"
+        );
+        assert!(told.contains("hint: write the file again with snappy"), "{told}");
+    }
+}
+
+#[test]
+fn the_checksum_of_a_page_is_verified_where_it_is_there() {
+    let schema = "message table { REQUIRED DOUBLE x; }";
+    let group = |group: &mut Group<'_>| column!(group, DoubleType, [1.5, 2.5], None);
+    let plain_file = file(schema, Compression::UNCOMPRESSED, &[&group]);
+    let values: Vec<u8> = [1.5_f64, 2.5].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let start = plain_file.windows(16).position(|bytes| bytes == values).expect("the dictionary");
+    let mut crc = flate2::Crc::new();
+    crc.update(&values);
+    for (checksum, right) in [(crc.sum(), true), (crc.sum() ^ 1, false)] {
+        // The header in Thrift's compact protocol: type and two sizes of one byte each (fields 1 to 3), then field 7, four
+        // further on. The checksum is field 4, so that field 7 comes three after it.
+        assert_eq!((plain_file[10], start > 10), (0x4C, true));
+        let signed = checksum.cast_signed();
+        let mut zigzag = ((signed << 1) ^ (signed >> 31)).cast_unsigned();
+        let mut field = vec![0x15];
+        while zigzag >= 0x80 {
+            field.push((zigzag & 0x7F) as u8 | 0x80);
+            zigzag >>= 7;
+        }
+        field.push(zigzag as u8);
+        let more = field.len() as i64;
+        let mut bytes = [&plain_file[..10], &field, &[0x3C], &plain_file[11..]].concat();
+        bytes = with_footer(bytes, |column| {
+            let old = column.build().expect("a column");
+            let (size, page) = (old.compressed_size(), old.data_page_offset());
+            old.into_builder().set_total_compressed_size(size + more).set_data_page_offset(page + more)
+        });
+        if right {
+            assert_eq!(read("a.parquet", bytes, &plain()).rows, [1.5, 2.5]);
+        } else {
+            let told = refusal("a.parquet", bytes, &plain());
+            assert!(told.contains("checksum"), "{told}");
         }
     }
 }
