@@ -1,7 +1,7 @@
 //! Options for reading files, and the reading.
 
 use crate::input::stream::{Stream, estimated_bytes};
-use crate::input::{ColumnRef, Format, Header, Missing, ReadOptions, Table, read_table};
+use crate::input::{ColumnRef, Format, Header, InputError, Missing, ReadOptions, Table, read_table};
 use crate::progress::Progress;
 use crate::say;
 use anyhow::{Result, bail};
@@ -34,6 +34,9 @@ pub(crate) struct InputArgs {
     /// Leave out up to so many rows that cannot be read, and say where the first are
     #[arg(long, value_name = "N")]
     pub skip_bad_rows: Option<u64>,
+    /// The most bytes of numbers to hold; what memory allows, if there is none.
+    #[arg(skip)]
+    pub most_bytes: Option<u64>,
 }
 
 impl InputArgs {
@@ -50,6 +53,8 @@ impl InputArgs {
             format: self.format,
             sparse: false,
             skip_bad_rows: self.skip_bad_rows,
+            // A table grows by doubling, and what is learned from it needs room, too.
+            most_bytes: Some(self.most_bytes.unwrap_or((1e9 * mahala::memory_limit_gb() / 3.0) as u64)),
         }
     }
 
@@ -82,11 +87,26 @@ impl InputArgs {
         }
     }
 
-    /// Whether the rows of a file are better not all held in memory, as far as that is known before reading them.
-    pub(crate) fn is_large(&self, path: &Path) -> bool {
+    /// Reads rows with `in_memory`, which gets the most bytes of numbers to hold; where they are more, `in_stream` reads
+    /// them, from the beginning. What decides is what was read, not the size of the file.
+    pub(crate) fn in_memory_or_stream<T>(
+        &self,
+        path: &Path,
+        in_memory: impl FnOnce(&Self) -> Result<T>,
+        in_stream: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         // Means of columns are known only when all rows have been read.
-        self.missing != Missing::Mean
-            && estimated_bytes(path, &self.options(None)).is_some_and(|bytes| bytes > LARGE)
+        let known = estimated_bytes(path, &self.options(None)).filter(|_| self.missing != Missing::Mean);
+        match known {
+            None => in_memory(self),
+            Some(bytes) if bytes > LARGE => in_stream(),
+            Some(_) => match in_memory(&Self { most_bytes: Some(LARGE), ..self.clone() }) {
+                Err(error) if error.downcast_ref::<InputError>().is_some_and(InputError::is_too_large) => {
+                    in_stream()
+                }
+                outcome => outcome,
+            },
+        }
     }
 
     /// Reads a table and passes its notes on.
@@ -153,6 +173,8 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let table = read_table(path, options)?;
     progress.finish();
     table.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    // What the table takes is not there for learning.
+    crate::machine::tell_memory();
     Ok(table)
 }
 

@@ -148,9 +148,9 @@ fn many_short_cells_in_a_small_file_are_read_in_a_stream() {
     file.finish().expect("finished");
     let size = std::fs::metadata(place.path("short.csv.gz")).expect("a file").len();
     assert!(size < 1 << 20, "{size}");
-    let told = place.ok("fit short.csv.gz --label y --t 0.5 -o m.st").stderr;
+    let told = place.ok("fit short.csv.gz --label y --method gmml --t 0.5 -o m.st").stderr;
     assert!(told.contains("learned from 1,400,000 rows x 25 columns"), "{told}");
-    let streamed = place.ok("fit short.csv.gz --label y --t 0.5 --stream -o s.st").stderr;
+    let streamed = place.ok("fit short.csv.gz --label y --method gmml --t 0.5 --stream -o s.st").stderr;
     assert_eq!(told.replace("m.st", "s.st"), streamed);
     assert!(place.read("m.st") == place.read("s.st"));
 }

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         delimiter: None,
         format: None,
         skip_bad_rows: None,
+        most_bytes: None,
     };
     let mut table = input.read(&csv, Some(&"label".parse()?))?;
     let data = dataset(&mut table)?;

@@ -5,7 +5,7 @@ use crate::beyond::BeyondArgs;
 use crate::commands::create_output;
 use crate::commands::fit_gmml::fit_gmml;
 use crate::commands::fit_method::fit_method;
-use crate::commands::fit_stream::{fit_moments, fit_stream, streams};
+use crate::commands::fit_stream::{Streams, fit_moments, fit_stream, streams};
 use crate::input::{ColumnRef, Table};
 use crate::kernel_args::KernelArgs;
 use crate::methods::{Method, MethodArgs};
@@ -117,14 +117,20 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
         (None, Some(data)) => data,
         (None, None) => bail!("there are no rows to learn from"),
     };
-    if streams(args, data) {
-        return fit_stream(args, data, output);
-    }
-    let (mut data, groups) = if args.reads_sparse() {
-        (args.input.read_sparse(data, args.label.as_ref())?, None)
-    } else {
-        args.input.read_grouped(data, args.label.as_ref(), args.groups.as_ref())?
+    let read = |input: &InputArgs| {
+        if args.reads_sparse() {
+            return Ok((input.read_sparse(data, args.label.as_ref())?, None));
+        }
+        input.read_grouped(data, args.label.as_ref(), args.groups.as_ref())
     };
+    let rows = match streams(args) {
+        Streams::Always => None,
+        Streams::IfLarge => {
+            args.input.in_memory_or_stream(data, |input| read(input).map(Some), || Ok(None))?
+        }
+        Streams::Never => Some(read(&args.input)?),
+    };
+    let Some((mut data, groups)) = rows else { return fit_stream(args, data, output) };
     let weights = args.beyond.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
     if args.label.is_none() && data.labels.is_none() && !args.has_pairs() {

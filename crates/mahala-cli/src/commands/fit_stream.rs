@@ -14,9 +14,20 @@ use anyhow::{Result, bail};
 use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
 use std::path::Path;
 
-/// Whether the rows are read in a stream: if asked for, or if they are many and nothing else needs them.
-pub(super) fn streams(args: &Fit, data: &Path) -> bool {
-    args.stream || (!needs_rows(args) && args.label.is_some() && args.input.is_large(data))
+/// Whether the rows are read in a stream.
+pub(super) enum Streams {
+    Always,
+    IfLarge,
+    Never,
+}
+
+/// In a stream if asked for, or if they are many and nothing else needs them.
+pub(super) fn streams(args: &Fit) -> Streams {
+    match args.stream {
+        true => Streams::Always,
+        false if !needs_rows(args) && args.label.is_some() => Streams::IfLarge,
+        false => Streams::Never,
+    }
 }
 
 /// Whether all rows must be at hand.

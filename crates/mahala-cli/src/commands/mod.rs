@@ -22,7 +22,7 @@ use crate::output::AtomicFile;
 use anyhow::{Result, anyhow, bail};
 use mahala::{Error, Model, Moments};
 use std::fs::canonicalize;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 /// Reads a model file.
@@ -65,7 +65,7 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
 /// Reads a file of moments.
 pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
     let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+    let bytes = read_begun_by(path, "MAHALAM").map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             anyhow!("{shown}: there is no such file\nhint: sums are written by mahala moments")
         }
@@ -83,7 +83,17 @@ pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
 
 /// Whether a file holds sums.
 fn is_moments(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| Moments::from_bytes(&bytes).is_ok())
+    read_begun_by(path, "MAHALAM").is_ok_and(|bytes| Moments::from_bytes(&bytes).is_ok())
+}
+
+/// The bytes of a file, or only its first where they are not those of the format: a device has no end.
+fn read_begun_by(path: &Path, begin: &str) -> std::io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (std::fs::File::open(path)?, Vec::new());
+    (&mut file).take(64).read_to_end(&mut bytes)?;
+    if bytes.starts_with(begin.as_bytes()) {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Opens a file to write, unless it is one of those that are read.

@@ -60,7 +60,21 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     let voting = Voting::new(args, &model, voters, labels, k)?;
     let mut text = Text::default();
     text.header()?;
-    let (score, labelled) = if args.stream || args.input.is_large(&args.data) {
+    let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
+    let table = match args.stream {
+        true => None,
+        false => args.input.in_memory_or_stream(&args.data, read, || Ok(None))?,
+    };
+    let (score, labelled) = if let Some(mut table) = table {
+        let found = voting.search(&transformed(&model, &mut table)?)?;
+        let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
+        let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
+        if args.label.is_some() {
+            score.check(&voting.labels)?;
+        }
+        output.write_all(&text.take()?)?;
+        (score, table.labels.is_some())
+    } else {
         let mut stream = args.input.stream_for(&model, &args.data, args.label.as_ref())?;
         let progress = Progress::spinner(&format!("predicting {}", stream.source));
         output.write_all(&text.take()?)?;
@@ -77,16 +91,6 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         progress.finish();
         stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
         (score, args.label.is_some())
-    } else {
-        let mut table = args.input.read_for(&model, &args.data, args.label.as_ref())?;
-        let found = voting.search(&transformed(&model, &mut table)?)?;
-        let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
-        let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
-        if args.label.is_some() {
-            score.check(&voting.labels)?;
-        }
-        output.write_all(&text.take()?)?;
-        (score, table.labels.is_some())
     };
     if args.label.is_some() {
         score.check(&voting.labels)?;

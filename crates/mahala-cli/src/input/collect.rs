@@ -3,7 +3,7 @@
 use super::cell::is_infinity;
 use super::columns::Plan;
 use super::error::{InputError, at_column, count, infinite_label, shell};
-use super::{Missing, ReadOptions, Table};
+use super::{Missing, ReadOptions, Table, check_bytes};
 
 /// Rows on their way into a table. A missing cell is NaN until its row is complete.
 pub(super) struct Collector {
@@ -16,6 +16,7 @@ pub(super) struct Collector {
     policy: Missing,
     means: Option<Vec<f64>>,
     gaps: Vec<usize>,
+    most_bytes: Option<u64>,
     rows: Vec<f64>,
     labels: Vec<String>,
     row_numbers: Vec<u64>,
@@ -46,6 +47,7 @@ impl Collector {
             policy: options.missing,
             means: options.means.clone(),
             gaps: Vec::new(),
+            most_bytes: options.most_bytes,
             rows: Vec::new(),
             labels: Vec::new(),
             row_numbers: Vec::new(),
@@ -97,7 +99,7 @@ impl Collector {
             (None, None) => {}
         }
         self.row_numbers.push(number);
-        Ok(())
+        check_bytes(&self.source, self.rows.len(), self.most_bytes)
     }
 
     fn meet_missing(&mut self, start: usize, position: u64) {

@@ -11,6 +11,8 @@ pub(crate) struct InputError {
     place: String,
     message: String,
     hint: Option<String>,
+    /// The rows are more than was allowed, and nothing else is wrong.
+    too_large: bool,
 }
 
 impl fmt::Display for InputError {
@@ -27,12 +29,28 @@ impl std::error::Error for InputError {}
 
 impl InputError {
     pub(super) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into(), hint: None }
+        Self { place: place.into(), message: message.into(), hint: None, too_large: false }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Rows of which so many bytes of numbers were read, where fewer may be held.
+    pub(super) fn too_large(source: &str, most: u64) -> Self {
+        let message = format!(
+            "its rows take more than {:.1} GB as numbers, and memory for them and for learning is not there",
+            most as f64 / 1e9
+        );
+        let hint =
+            "fit --method gmml, transform and predict read large files in a stream; else fewer rows or columns";
+        Self { too_large: true, ..Self::new(source, message).hint(hint) }
+    }
+
+    /// Whether the rows were more than was allowed, and nothing else is wrong.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.too_large
     }
 
     /// Without the remedy, as one of several.

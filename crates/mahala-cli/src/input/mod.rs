@@ -99,6 +99,8 @@ pub(crate) struct ReadOptions {
     pub sparse: bool,
     /// How many bad rows are left out rather than refused; `None` stops at the first.
     pub skip_bad_rows: Option<u64>,
+    /// The most bytes of numbers that may be held.
+    pub most_bytes: Option<u64>,
 }
 
 /// A table of finite numbers.
@@ -148,6 +150,14 @@ pub(crate) fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, In
         table.note_row_counters();
     }
     Ok(table)
+}
+
+/// Refuses more numbers than may be held.
+fn check_bytes(source: &str, numbers: usize, most: Option<u64>) -> Result<(), InputError> {
+    match most {
+        Some(most) if 8 * numbers as u64 > most => Err(InputError::too_large(source, most)),
+        _ => Ok(()),
+    }
 }
 
 fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, InputError> {

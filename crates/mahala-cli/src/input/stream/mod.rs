@@ -24,7 +24,7 @@ use super::decimal::DecimalMarks;
 use super::error::{InputError, count, list};
 use super::files::expand;
 use super::source::Source;
-use super::{Format, Missing, ReadOptions, Table, find_format};
+use super::{Format, Missing, ReadOptions, Table, check_bytes, find_format};
 use columns::{ColumnBlock, ColumnFile};
 pub(crate) use parsed::Parsed;
 use text::{TextBlock, TextFile};
@@ -181,16 +181,17 @@ impl Stream {
             gaps: Vec::new(),
             notes: Vec::new(),
         };
+        let (source, most_bytes) = (self.source.clone(), self.options.most_bytes);
         self.each(
             |_| (),
-            |block: Parsed, ()| {
+            |block: Parsed, ()| -> Result<(), InputError> {
                 table.n += block.len();
                 table.row_numbers.extend(block.numbers());
                 if let Some(labels) = &mut table.labels {
                     labels.extend((0..block.len()).map(|i| block.label(i).to_owned()));
                 }
                 table.rows.extend(block.into_row_major());
-                Ok::<(), InputError>(())
+                check_bytes(&source, table.rows.len(), most_bytes)
             },
         )?;
         table.notes = self.notes();
@@ -332,18 +333,17 @@ impl Raw {
     }
 }
 
-/// The memory that the rows of a file would take as numbers, roughly and from above; `None` if that is not known
-/// before they are read, or if the format cannot be read in a stream.
+/// The memory that the rows of a file take as numbers at least, as far as that is known before they are read; `None` if
+/// the format cannot be read in a stream, or not twice.
 pub(crate) fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
     let mut bytes = 0u64;
     for path in expand(path).ok()? {
         let size = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?.len();
-        let zipped = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("gz"));
         bytes += match options.format.unwrap_or_else(|| super::format_of_name(&path)) {
             Format::Npy | Format::Libsvm => return None,
-            // Cells of text, with what separates them, have eight characters or more; packed ones a quarter.
-            Format::Csv | Format::Tsv => size * if zipped { 4 } else { 1 },
-            Format::Parquet => columns::cells(&path)?.saturating_mul(8).max(size),
+            // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
+            Format::Csv | Format::Tsv => size / 4,
+            Format::Parquet => columns::cells(&path)?.saturating_mul(8),
         };
     }
     Some(bytes)
