@@ -1,6 +1,7 @@
 //! What a metric weighs outside the span of its components, as components of their own.
 
-use crate::error::{Error, Result};
+use crate::error::{MemoryRemedy, Result};
+use crate::footprint::{check_against, memory_limit_gb};
 use crate::linalg::sum_of_eights;
 use crate::metric::Metric;
 use faer::Mat;
@@ -32,10 +33,8 @@ impl Metric {
     pub fn with_outside_as_components(&self) -> Result<Self> {
         let Some(weight) = self.weight_outside() else { return Ok(self.clone()) };
         let (r, d) = (self.rank(), self.columns());
-        let gigabytes = 8e-9 * (d as f64).powi(2);
-        if gigabytes > LARGEST {
-            return Err(Error::Memory { what: "the map of all columns", gigabytes, d, limit: LARGEST });
-        }
+        let limit = LARGEST.min(memory_limit_gb());
+        check_against(limit, "the map of all columns", (d as f64).powi(2), d, MemoryRemedy::Columns)?;
         let l = self.components();
         let row = |i: usize| -> Vec<f64> { (0..d).map(|j| l[(i, j)]).collect() };
         let lengths: Vec<f64> = (0..r).map(&row).map(|row| dot(&row, &row).sqrt()).collect();
@@ -90,6 +89,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::random::Random;
 
     /// r orthogonal rows of different lengths in d columns: reflections of the axes.

@@ -72,7 +72,7 @@ pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
         _ => anyhow!("{shown}: cannot be read: {error}"),
     })?;
     Moments::from_bytes(&bytes).map_err(|error| {
-        if Model::from_bytes(&bytes).is_ok() {
+        if Model::load(path).is_ok() {
             return anyhow!(
                 "{shown}: this is a model, not a file of sums\nhint: sums are written by mahala moments and by mahala merge"
             );

@@ -43,8 +43,7 @@ impl InputError {
             "its rows take more than {:.1} GB as numbers, and memory for them and for learning is not there",
             most as f64 / 1e9
         );
-        let hint =
-            "fit --method gmml, transform and predict read large files in a stream; else fewer rows or columns";
+        let hint = "fit --method gmml, transform and predict read large files in a stream; else fewer rows or columns";
         Self { too_large: true, ..Self::new(source, message).hint(hint) }
     }
 
