@@ -85,7 +85,7 @@ def write_tables(folder):
 
 
 def cases(folder):
-    """Names and arguments of `mahala fit`."""
+    """Names and arguments of `mahala fit`; the method is gmml where none is given."""
 
     def on(name, *options):
         return [str(folder / f"{name}.csv"), "--label", "label", *options]
@@ -134,7 +134,8 @@ def cases(folder):
 
 
 def fit(mahala, processor, arguments, model):
-    command = [mahala, "fit", *arguments, "--threads", "1", "-o", str(model)]
+    method = [] if "--method" in arguments else ["--method", "gmml"]
+    command = [mahala, "fit", *arguments, *method, "--threads", "1", "-o", str(model)]
     if processor:
         command = ["qemu-x86_64", "-cpu", processor, *command]
     ran = subprocess.run(command, capture_output=True, text=True)
