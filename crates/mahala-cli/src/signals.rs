@@ -16,7 +16,8 @@ pub(crate) fn handle() {
     let ending = [SIGINT, SIGTERM, SIGHUP].into_iter();
     let ending = ending.filter(|&signal| signal != SIGHUP || !crate::machine::ignores(signal.unsigned_abs()));
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(ending) {
-        std::thread::spawn(move || {
+        // Where there is no room for a thread, the limit of memory is told in words soon after.
+        let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {
             if let Some(signal) = signals.forever().next() {
                 remove_unfinished();
                 std::process::exit(128 + signal);

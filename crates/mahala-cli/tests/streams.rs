@@ -63,7 +63,7 @@ fn a_streamed_fit_equals_the_fit_in_memory_where_columns_depend_on_others() {
     for options in ["--t 0.5", "--t 0", "--t 0.3 --standardize", "--t 0.5 --rank 2"] {
         let ran = place.ok(&format!("fit t.csv --label y --method gmml {options} -o whole.st"));
         assert!(ran.stderr.contains("learned inside the 4 directions that the rows span"), "{}", ran.stderr);
-        place.ok(&format!("fit t.csv --label y --stream {options} -o stream.st"));
+        place.ok(&format!("fit t.csv --label y --method gmml --stream {options} -o stream.st"));
         let off = difference(&place.model("stream.st"), &place.model("whole.st"));
         assert!(off < 1e-12, "{options}: {off:e}");
     }

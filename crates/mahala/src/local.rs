@@ -382,11 +382,16 @@ impl Paths {
 }
 
 /// The global metric on the columns that vary, ready to be compared with others.
+///
+/// Where columns depend on others the metric has fewer coordinates z = Lx than columns. Then others are compared
+/// with it in those coordinates, where it is the identity: rows do not vary in any other direction.
 struct Frame {
     active: Vec<usize>,
     a: Spd,
-    /// `L⁻¹ = A⁻¹Lᵀ`.
+    /// `L⁻¹ = A⁻¹Lᵀ`; the identity where coordinates are compared.
     inverse: Mat<f64>,
+    /// `L⁺ = Lᵀ(LLᵀ)⁻¹`, which leads from coordinates back to columns, if they are fewer.
+    back: Option<Mat<f64>>,
 }
 
 impl Frame {
@@ -394,15 +399,22 @@ impl Frame {
         let l = metric.components();
         let active: Vec<usize> = (0..l.ncols()).filter(|&j| l.col(j).iter().any(|x| *x != 0.0)).collect();
         let l = Mat::from_fn(l.nrows(), active.len(), |i, j| l[(i, active[j])]);
+        let r = l.nrows();
+        if r < active.len() {
+            let products = Spd::named(weighted_gram(l.as_ref(), &vec![1.0; l.ncols()]), "the global metric")?;
+            let back = product(l.transpose(), products.inverse()?.as_mat());
+            return Ok(Self { active, a: Spd::identity(r), inverse: Mat::identity(r, r), back: Some(back) });
+        }
         let a = Spd::named(weighted_gram(l.transpose(), &vec![1.0; l.nrows()]), "the global metric")?;
         let inverse = product(a.inverse()?.as_mat(), l.transpose());
-        Ok(Self { active, a, inverse })
+        Ok(Self { active, a, inverse, back: None })
     }
 
     /// The geodesic to another metric, in the coordinates of this one; None if that is singular here.
     fn path_to(&self, own: &Metric) -> Result<Option<(Mat<f64>, Vec<f64>)>> {
         let l = own.components();
         let l = Mat::from_fn(l.nrows(), self.active.len(), |i, j| l[(i, self.active[j])]);
+        let l = self.back.as_ref().map_or_else(|| l.clone(), |back| product(l.as_ref(), back.as_ref()));
         let own = match Spd::named(weighted_gram(l.transpose(), &vec![1.0; l.nrows()]), "a local metric") {
             Ok(own) => own,
             // A column that does not vary in this group: it says nothing about it.
@@ -410,7 +422,7 @@ impl Frame {
             Err(error) => return Err(error),
         };
         let path = Geodesic::between(&self.a, &own)?;
-        let mean = path.log_eigenvalues().iter().sum::<f64>() / self.active.len() as f64;
+        let mean = path.log_eigenvalues().iter().sum::<f64>() / path.log_eigenvalues().len() as f64;
         let log = path.log_eigenvalues().iter().map(|log| log - mean).collect();
         Ok(Some((product(path.directions().transpose(), self.inverse.as_ref()), log)))
     }

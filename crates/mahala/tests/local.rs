@@ -217,3 +217,16 @@ fn what_cannot_be_is_refused() {
     assert!(LocalMaps::new(vec![], vec![]).is_err());
     assert!(LocalMaps::new(vec![Mat::identity(2, 2)], vec![1]).is_err());
 }
+
+#[test]
+fn local_metrics_of_columns_that_depend_on_others_live_in_the_span_of_the_rows() {
+    let data = common::bundled("iris.csv");
+    let with_sum = |row: &[f64]| row.iter().copied().chain([row.iter().sum::<f64>()]).collect::<Vec<f64>>();
+    let cells = (0..data.len()).flat_map(|i| with_sum(data.rows().row(i))).collect();
+    let wider = Dataset::new(Rows::new(cells, 5).unwrap(), data.labels().clone()).unwrap();
+    let local = LocalGmml::default().fit(&wider).unwrap();
+    assert_eq!(local.fit.metric.rank(), 4);
+    let predicted = local.predict(wider.rows(), 5).unwrap();
+    let wrong = predicted.iter().zip(wider.labels().codes()).filter(|(a, b)| a != b).count();
+    assert!(wrong <= 5, "{wrong} of 150");
+}

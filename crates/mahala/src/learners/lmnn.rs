@@ -89,8 +89,9 @@ impl Learner for Lmnn {
         fields(self)
     }
 
+    /// The rows and their gradients, and lists of impostors, which grow with the rows in reach.
     fn numbers(&self, shape: &Shape) -> f64 {
-        lbfgs::numbers(shape, self.rank.unwrap_or(shape.columns)) + shape.matrices(9.0, 3.0)
+        lbfgs::numbers(shape, self.rank.unwrap_or(shape.columns)) + shape.matrices(9.0, 8.0)
     }
 
     fn span(&self, _: &Shape) -> Option<SpanRule> {

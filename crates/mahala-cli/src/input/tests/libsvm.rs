@@ -58,7 +58,7 @@ fn wrong_pairs_are_located() {
         (
             "1 99999999999:1",
             "\"99999999999:1\": the index is larger than 16777216\n\
-             hint: rows are stored densely; reduce the number of features first",
+             hint: is it an index? Number the features from 1; hashed ones can be taken modulo 2^20, say",
         ),
     ];
     for (line, message) in cases {
