@@ -48,8 +48,8 @@ impl Progress {
     }
 
     /// Says something else.
-    pub(crate) fn tell(&self, message: String) {
-        self.bar.set_message(crate::table::printable(&message).into_owned());
+    pub(crate) fn tell(&self, message: &str) {
+        self.bar.set_message(crate::table::printable(message).into_owned());
     }
 
     /// One more step is done.

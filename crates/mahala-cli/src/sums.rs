@@ -162,7 +162,7 @@ fn pass(
             too_many = Some(TooMany { classes, gigabytes: bytes as f64 / 1e9 });
             bail!("too many classes");
         }
-        progress.tell(format!("reading {}: {}", "rows", table::grouped(total.rows())));
+        progress.tell(&format!("reading {}: {}", "rows", table::grouped(total.rows())));
         Ok(())
     });
     progress.finish();
@@ -185,7 +185,7 @@ fn two_pass(first: &mut Stream, second: &mut Stream, sample: &mut Reservoir) -> 
             Ok(())
         },
     )?;
-    progress.tell(format!("reading {}, second time", first.source));
+    progress.tell(&format!("reading {}, second time", first.source));
     let mut sums: Option<PairSums> = None;
     let of_block = |block: &Parsed| Some(block.labels()?.and_then(|l| means.pair_sums(block.matrix(), &l)));
     second.each(of_block, |_, part| -> Result<()> {

@@ -119,7 +119,7 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
     let show = &mut |step: Step| {
         let objective =
             step.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
-        progress.tell(match method.method {
+        progress.tell(&match method.method {
             // What is told are thousandths of the budget.
             method if method.chooses() => {
                 format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0)

@@ -387,8 +387,9 @@ pub(crate) fn cells() -> Vec<Cell> {
         let automatic = context.method.starts_with("auto");
         // A table of kernel values is read as any other; another method has no budget.
         let tried = move |option: &Case| {
-            !(precomputed && READ.iter().any(|read| read.name == option.name))
-                && !(automatic && option.name.starts_with("--method"))
+            let read = READ.iter().any(|read| read.name == option.name);
+            let method = option.name.starts_with("--method");
+            !((precomputed && read) || (automatic && method))
         };
         let options = options.filter(tried);
         options.map(move |option| Cell { context: context.clone(), option })

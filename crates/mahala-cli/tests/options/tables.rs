@@ -104,7 +104,7 @@ fn prior() -> String {
 
 /// Kernel values of all rows with all rows.
 fn gram(rows: &[[f64; 4]], labels: &[char]) -> String {
-    let mut text = (1..=rows.len()).map(|j| format!("k{j},")).collect::<String>() + "y\n";
+    let mut text = (1..=rows.len()).map(|j| format!("k{j}")).collect::<Vec<_>>().join(",") + ",y\n";
     for (row, label) in rows.iter().zip(labels) {
         for other in rows {
             let product: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
