@@ -10,7 +10,9 @@ use std::fmt::Write;
 
 /// The rows of `graded::cells` as CSV, in full precision.
 fn csv(cells: &[f64], d: usize) -> String {
-    let mut text = (0..d).map(|j| format!("x{j},")).collect::<String>() + "y\n";
+    let mut text = String::new();
+    (0..d).for_each(|j| write!(text, "x{j},").unwrap());
+    text.push_str("y\n");
     for (i, row) in cells.chunks(d).enumerate() {
         row.iter().for_each(|x| write!(text, "{x:e},").unwrap());
         writeln!(text, "c{}", i % 3).unwrap();

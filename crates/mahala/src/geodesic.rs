@@ -195,15 +195,12 @@ impl Geodesic {
         let squares = squared_rows(l);
         let graded = is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
         let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), spare)?) };
-        let path = match found.filter(|u| !are_lost(&u.values)) {
-            Some(u) => {
-                let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
-                Self::assemble(u, &floors)
-            }
-            None => {
-                let (r, clamped) = factor_of(d.as_ref(), &squares)?;
-                Self::exactly(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
-            }
+        let path = if let Some(u) = found.filter(|u| !are_lost(&u.values)) {
+            let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
+            Self::assemble(u, &floors)
+        } else {
+            let (r, clamped) = factor_of(d.as_ref(), &squares)?;
+            Self::exactly(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
         };
         spare.give(d);
         Ok(path.solved_by(l).rescaled(-el, ed + 2 * el))

@@ -156,11 +156,11 @@ impl Work for PivotedQr<'_> {
             x[k] = beta;
             x[k + 1..].fill(0.0);
             let from = k / LANES * LANES;
-            for j in k + 1..n {
+            for (j, left) in left.iter_mut().enumerate().take(n).skip(k + 1) {
                 let x = a.column_mut(j);
                 let along = -tau * dot(&v[from..], &x[from..]);
                 add(&mut x[from..], &v[from..], along);
-                left[j] = squares_from(x, k + 1);
+                *left = squares_from(x, k + 1);
             }
         }
         pivots
@@ -312,6 +312,7 @@ fn rotate(x: &mut [f64], y: &mut [f64], cosine: f64, sine: f64) {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_wrap, reason = "indices of small matrices")]
 mod tests {
     use super::*;
     use crate::Random;
@@ -367,7 +368,7 @@ mod tests {
         let half = |k: usize| times_power_of_two(1.0, -(k as i32));
         let g = |i: usize, j: usize| if i == j || i == j + 1 { half(i - j) } else { 0.0 };
         let inverse = |i: usize, j: usize| {
-            if i >= j { half(i - j) * (if (i - j) % 2 == 0 { 1.0 } else { -1.0 }) } else { 0.0 }
+            if i >= j { half(i - j) * (if (i - j).is_multiple_of(2) { 1.0 } else { -1.0 }) } else { 0.0 }
         };
         [
             Mat::from_fn(n, n, |i, j| times_power_of_two(g(i, j), power(j))),

@@ -143,6 +143,7 @@ pub(crate) fn squared_rows(l: MatRef<'_, f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_wrap, reason = "indices of small matrices")]
 mod tests {
     use super::*;
 

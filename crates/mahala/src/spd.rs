@@ -181,6 +181,7 @@ fn symmetrised(mut matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::cast_possible_wrap, reason = "indices of small matrices")]
 mod tests {
     use super::*;
 

@@ -1,4 +1,5 @@
 //! Splits given from outside: t is chosen on them, whole and as they are.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::{Dataset, Folds, Gmml, Labels, LocalGmml, Random, Rows, SparseRows};
 

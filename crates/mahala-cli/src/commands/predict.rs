@@ -61,10 +61,8 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     let mut text = Text::default();
     text.header()?;
     let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
-    let table = match args.stream {
-        true => None,
-        false => args.input.in_memory_or_stream(&args.data, read, || Ok(None))?,
-    };
+    let table =
+        if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
     let (score, labelled) = if let Some(mut table) = table {
         let found = voting.search(&transformed(&model, &mut table)?)?;
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());

@@ -52,10 +52,8 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     }
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
     let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
-    let table = match args.stream {
-        true => None,
-        false => args.input.in_memory_or_stream(&args.data, read, || Ok(None))?,
-    };
+    let table =
+        if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
     let Some(mut table) = table else { return stream(args, &model, output) };
     let z = transformed(&model, &mut table)?;
     if is_npy(&args.output) {

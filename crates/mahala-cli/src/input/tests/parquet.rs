@@ -275,7 +275,7 @@ fn the_checksum_of_a_page_is_verified_where_it_is_there() {
             zigzag >>= 7;
         }
         field.push(zigzag as u8);
-        let more = field.len() as i64;
+        let more = i64::try_from(field.len()).expect("a few bytes");
         let mut bytes = [&plain_file[..10], &field, &[0x3C], &plain_file[11..]].concat();
         bytes = with_footer(bytes, |column| {
             let old = column.build().expect("a column");
