@@ -30,7 +30,11 @@ fn waiting(place: &Place) -> Child {
 }
 
 fn temporary(place: &Place) -> Vec<String> {
-    place.names().into_iter().filter(|name| name.ends_with(".part")).collect()
+    place
+        .names()
+        .into_iter()
+        .filter(|name| std::path::Path::new(name).extension().is_some_and(|ending| ending == "part"))
+        .collect()
 }
 
 fn send(child: &Child, signal: &str) {
