@@ -267,10 +267,10 @@ fn the_budget_is_kept() {
 
 #[test]
 fn no_more_is_spent_than_the_budget_on_tables_small_and_large() {
-    for (size, columns) in [(12, 3), (60, 13), (300, 40)] {
+    for (size, columns, kernels) in [(12, 3, true), (50, 9, false), (250, 30, false)] {
         let data = clouds(&[size, size, size], columns, 8);
-        for budget in [1.0, 2.0, 20.0] {
-            for kernels in [false, true] {
+        for budget in [1.0, 4.0] {
+            for kernels in [false, kernels] {
                 let auto = Auto { budget, kernels, ..Auto::default() };
                 let cost = auto.fit(&data, None, &mut |_, _| true).unwrap().cost;
                 assert!(cost > 0.0 && cost <= budget, "{size} x {columns}, {budget}, {kernels}: {cost}");
