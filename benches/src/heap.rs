@@ -102,7 +102,8 @@ mod tests {
                 })
                 .unwrap();
                 let estimate = 8.0 * method.numbers(&Shape::of(&training));
-                assert!(held <= estimate && estimate <= 8.0 * held, "{name} {n} x {d}: {held} {estimate}");
+                // Estimates count the sums of every piece of work and the longest lists of near rows there may be.
+                assert!(held <= estimate && estimate <= 16.0 * held, "{name} {n} x {d}: {held} {estimate}");
             }
         }
     }

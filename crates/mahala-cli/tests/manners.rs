@@ -93,7 +93,7 @@ fn interrupt(child: &mut Child) {
 #[cfg(unix)]
 fn wait_for_temporary_file(place: &Place) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !place.names().iter().any(|name| name.ends_with(".part")) {
+    while place.unfinished().is_empty() {
         assert!(Instant::now() < deadline, "no temporary file: {:?}", place.names());
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -51,7 +51,7 @@ fn a_streamed_fit_equals_the_fit_in_memory() {
 #[test]
 fn a_streamed_fit_equals_the_fit_in_memory_where_columns_depend_on_others() {
     let place = Place::new();
-    let table: String = rows(1500)
+    let table: Vec<String> = rows(1500)
         .lines()
         .map(|line| {
             let cells: Vec<f64> = line.split(',').filter_map(|cell| cell.parse().ok()).collect();
@@ -59,7 +59,7 @@ fn a_streamed_fit_equals_the_fit_in_memory_where_columns_depend_on_others() {
             format!("{},{},{line}\n", a + b + c, 2.0 * b - a)
         })
         .collect();
-    place.write("t.csv", table);
+    place.write("t.csv", table.concat());
     for options in ["--t 0.5", "--t 0", "--t 0.3 --standardize", "--t 0.5 --rank 2"] {
         let ran = place.ok(&format!("fit t.csv --label y --method gmml {options} -o whole.st"));
         assert!(ran.stderr.contains("learned inside the 4 directions that the rows span"), "{}", ran.stderr);

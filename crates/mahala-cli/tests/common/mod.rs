@@ -65,6 +65,12 @@ impl Place {
         names
     }
 
+    /// The temporary files of outputs that are not finished.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let is_part = |name: &String| Path::new(name).extension().is_some_and(|ending| ending == "part");
+        self.names().into_iter().filter(is_part).collect()
+    }
+
     /// Runs the command with arguments that are separated by spaces.
     pub(crate) fn run(&self, line: &str) -> Ran {
         self.run_on(line, b"")
