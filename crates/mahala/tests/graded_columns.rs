@@ -2,6 +2,7 @@
 //!
 //! Errors are entry by entry over `√(A_ii·A_jj)`: a column in small units counts as much as one in large units.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::cast_possible_wrap, reason = "small numbers")]
 
 mod common;
 #[path = "common/graded.rs"]

@@ -1,5 +1,10 @@
 //! A law over generated tables: on fresh rows the automatic mode is not worse than the plain distance.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(
+    clippy::cast_possible_wrap,
+    clippy::print_stdout,
+    reason = "small numbers; what a law found is told"
+)]
 
 mod common;
 
