@@ -32,11 +32,15 @@ def test_a_quiet_fit_warns_of_nothing(wine):
 
 def test_a_ridge_is_told(wine):
     X, y = wine
+    # A column that is the class does not vary within classes: S is singular, D is not.
     with pytest.warns(MahalaWarning, match="S is singular or nearly so.*drop columns that repeat.*shrinkage or reg"):
-        GMML(t=0.5).fit(np.column_stack([X, X[:, 0]]), y)
+        GMML(t=0.5).fit(np.column_stack([X, y]), y)
+    # Columns that repeat others need no ridge: the metric is learned in the span of the rows.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        repeated = GMML(t=0.5).fit(np.column_stack([X, X[:, 0]]), y)
         GMML(t=0.5, shrinkage=0.1).fit(np.column_stack([X, X[:, 0]]), y)
+    assert repeated.diagnostics_["span"]["directions"] == 13
 
 
 def test_labels_that_look_like_a_quantity_are_told():
