@@ -17,7 +17,8 @@ use crate::linalg::{
 };
 use crate::memory::Spare;
 use crate::relative::{
-    LogEigen, are_lost, factor_of, is_graded, of_product, of_quotient, rounding, squared_rows,
+    LogEigen, are_lost, are_lost_below_ridge, factor_of, is_graded, of_product, of_quotient, rounding,
+    squared_rows,
 };
 use crate::spd::Spd;
 use crate::tiles::mirror_lower;
@@ -182,12 +183,18 @@ impl Geodesic {
         let order = graded_order(s.as_mat(), d.as_mat());
         let mut spare = Spare::default();
         let l = cholesky(permuted(s.as_mat(), &order).as_ref(), "S", &mut spare)?;
-        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), &mut spare)?;
+        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), false, &mut spare)?;
         Ok(path.with_rows_at(&order))
     }
 
-    /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle).
-    pub(crate) fn from_factor(l: MatRef<'_, f64>, d: Mat<f64>, spare: &mut Spare) -> Result<Self> {
+    /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle); `ridged` if a
+    /// ridge was added to `S`.
+    pub(crate) fn from_factor(
+        l: MatRef<'_, f64>,
+        d: Mat<f64>,
+        ridged: bool,
+        spare: &mut Spare,
+    ) -> Result<Self> {
         let (ed, scaled_d) = without_exponent(d.as_ref());
         let d = scaled_d.unwrap_or(d);
         let (el, scaled_l) = without_exponent_lower(l);
@@ -195,7 +202,8 @@ impl Geodesic {
         let squares = squared_rows(l);
         let graded = is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
         let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), spare)?) };
-        let path = if let Some(u) = found.filter(|u| !are_lost(&u.values)) {
+        let lost = if ridged { are_lost_below_ridge } else { are_lost };
+        let path = if let Some(u) = found.filter(|u| !lost(&u.values)) {
             let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
             Self::assemble(u, &floors)
         } else {
@@ -426,7 +434,7 @@ mod tests {
     fn a_singular_end_is_clamped_and_counted() {
         let l = Mat::<f64>::identity(2, 2);
         let d = Mat::from_fn(2, 2, |_, _| 1.0);
-        let path = Geodesic::from_factor(l.as_ref(), d.clone(), &mut Spare::default()).unwrap();
+        let path = Geodesic::from_factor(l.as_ref(), d.clone(), false, &mut Spare::default()).unwrap();
         assert_eq!(path.clamped(), 1);
         assert!((path.log_eigenvalues()[0] - 2f64.ln()).abs() < 1e-15);
         assert!(path.at(0.5).is_ok());

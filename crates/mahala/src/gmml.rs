@@ -268,7 +268,7 @@ impl Gmml {
         } else {
             std::mem::replace(&mut prepared.d, Mat::new())
         };
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, &mut spare)?;
+        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, prepared.ridge > 0.0, &mut spare)?;
         Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut spare))
     }
 

@@ -1,8 +1,8 @@
 //! Eigenvalues of graded matrices to high relative accuracy.
 //!
 //! Columns in different units grade `LᵀDL` by the fourth power of their scales. The solvers of `linalg.rs` are accurate to `eps·λ_max`:
-//! whatever is smaller is noise (above 32 columns), or has lost digits (below, where QR iteration in graded order keeps most of them). Here the matrix is never formed. With `D = RRᵀ` it is `GᵀG` for `G = RᵀL`, every column of
-//! `G` is accurate in its own units, and `jacobi.rs` finds the singular values of `G` to high relative accuracy.
+//! whatever is smaller is noise (above 32 columns), or has lost digits (below, where QR iteration in graded order keeps most of them).
+//! Here the matrix is never formed. With `D = RRᵀ` it is `GᵀG` for `G = RᵀL`, every column of `G` is accurate in its own units, and `jacobi.rs` finds the singular values of `G` to high relative accuracy.
 
 use crate::error::{Error, Result};
 use crate::jacobi::{Singular, singular};
@@ -25,6 +25,8 @@ const GRADED: f64 = 1e6;
 /// The ratio of eigenvalues up to which a solver that is accurate to `eps·λ_max` is trusted: the smallest keeps five digits at worst, and
 /// seven or eight on tables whose columns are correlated (Isolet, 2e10: the metric is right to 1e-8).
 const NORM_WISE: f64 = 1e11;
+/// The same where `S` has a ridge: its smallest eigenvalues are what the ridge makes of them, to which the diagnostics own up.
+const RIDGED: f64 = 1e13;
 /// The largest order: rotations cost some 25n³ operations, 5 s at this order. Beyond it, what is lost is counted.
 const LARGEST: usize = 1024;
 
@@ -36,6 +38,11 @@ pub(crate) fn is_graded(diagonal: impl ExactSizeIterator<Item = f64>) -> bool {
 /// Whether the eigenvalues that such a solver found say so.
 pub(crate) fn are_lost(values: &[f64]) -> bool {
     values.len() <= LARGEST && spans(values.iter().copied(), NORM_WISE)
+}
+
+/// Whether they say so where `S` has a ridge.
+pub(crate) fn are_lost_below_ridge(values: &[f64]) -> bool {
+    values.len() <= LARGEST && spans(values.iter().copied(), RIDGED)
 }
 
 fn spans(values: impl Iterator<Item = f64>, ratio: f64) -> bool {
