@@ -66,8 +66,9 @@ unsafe impl GlobalAlloc for Counted {
 mod tests {
     use super::peak_of;
     use crate::time::{generated, with_threads};
-    use mahala::learners::{Order, Training, named};
+    use mahala::learner::{Order, Training};
     use mahala::{Gmml, Shape, TChoice};
+    use mahala_baselines::named;
     use serde_json::{Value, json};
 
     /// The only test here, as there is one count.

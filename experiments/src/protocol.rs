@@ -3,8 +3,9 @@
 //! What the paper leaves open is decided in `docs/fidelity.md`.
 
 use anyhow::Result;
-use mahala::learners::{Learner, named};
+use mahala::learner::Learner;
 use mahala::{Dataset, Folds, Gmml, Labels, Random, Regularization};
+use mahala_baselines::named;
 use serde_json::{Value, json};
 use std::ops::Range;
 

@@ -4,7 +4,7 @@ use crate::cell::{Job, Run, Status, grid, rounded};
 use crate::protocol::{Method, Set, gmml};
 use anyhow::Result;
 use cpu_time::ProcessTime;
-use mahala::learners::{Learned, Order, Outcome, Report, Step, Training};
+use mahala::learner::{Learned, Order, Outcome, Report, Step, Training};
 use mahala::{Dataset, Error, Pairs, Random, Rows, Scatter, Stream, wrong_votes};
 use std::time::Instant;
 

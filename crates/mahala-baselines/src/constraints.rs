@@ -1,16 +1,17 @@
 //! What the methods that learn from pairs share: differences, bounds, and the way back to a metric.
 
-use super::Training;
-use crate::all_pairs::check_labels;
-use crate::dataset::Rows;
-use crate::error::{Error, Result};
-use crate::linalg::{eigen, exponent_of, times_power_of_two};
-use crate::memory::Spare;
-use crate::metric::Metric;
-use crate::random::{Random, Stream};
-use crate::standardize::ColumnStatistics;
-use crate::units::column_peaks;
 use faer::{Mat, MatRef};
+use mahala::data::ColumnStatistics;
+use mahala::data::Rows;
+use mahala::data::{Random, Stream};
+use mahala::error::{Error, Result};
+use mahala::learner::Training;
+use mahala::metric::Metric;
+use mahala::scatter::check_labels;
+use mahala::scatter::column_peaks;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::scaling::{exponent_of, times_power_of_two};
+use mahala_kernels::workspace::Workspace;
 
 /// A difference this much shorter than the longest is no difference.
 const SHORTEST: f64 = 1e-9;
@@ -142,7 +143,7 @@ impl Bounds {
 /// `A` is not finite, or nothing of it is left.
 pub(crate) fn metric_of(a: MatRef<'_, f64>, rows: &Rows) -> Result<Metric> {
     let d = a.nrows();
-    let e = eigen(a, "A", &mut Spare::default())?;
+    let e = eigen(a, "A", &mut Workspace::default())?;
     let least = d as f64 * f64::EPSILON * e.values[d - 1];
     let kept: Vec<usize> = (0..d).rev().filter(|&j| e.values[j] > least.max(0.0)).collect();
     if kept.is_empty() {

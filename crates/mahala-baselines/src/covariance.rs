@@ -1,15 +1,15 @@
 //! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
 
-use super::{Learned, Learner, Observer, Report, SpanRule, Training, fields};
-use crate::dataset::Rows;
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
-use crate::gram::{BLOCK, Block};
-use crate::linalg::eigen;
-use crate::memory::Spare;
-use crate::metric::Metric;
-use crate::standardize::ColumnStatistics;
 use faer::Mat;
+use mahala::data::ColumnStatistics;
+use mahala::data::Rows;
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, Report, SpanRule, Training, fields};
+use mahala::metric::Metric;
+use mahala_kernels::blas::syrk::{BLOCK, Block};
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Learner for Covariance {
         let statistics = ColumnStatistics::of(rows);
         let (n, d) = (rows.len(), rows.columns());
         let correlation =
-            eigen(scatter(rows, &statistics).as_ref(), "the covariance", &mut Spare::default())?;
+            eigen(scatter(rows, &statistics).as_ref(), "the covariance", &mut Workspace::default())?;
         let least = (n.max(d)) as f64 * f64::EPSILON * correlation.values[d - 1];
         let kept: Vec<usize> = (0..d).filter(|&j| correlation.values[j] > least.max(0.0)).collect();
         if kept.is_empty() {
@@ -86,10 +86,10 @@ fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::Order;
+    use mahala::learner::Order;
 
     fn learn(rows: &Rows) -> Result<Metric> {
-        let pairs = crate::Pairs::new(Vec::new(), rows.len(), rows.len())?;
+        let pairs = mahala::Pairs::new(Vec::new(), rows.len(), rows.len())?;
         Ok(Covariance::default().learn(&Training::Paired(rows, &pairs), &mut |_| Order::GoOn)?.metric)
     }
 

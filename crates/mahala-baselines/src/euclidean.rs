@@ -1,9 +1,9 @@
 //! No learning: the plain distance.
 
-use super::{Learned, Learner, Observer, Report, Training, fields};
-use crate::error::Result;
-use crate::footprint::Shape;
-use crate::metric::Metric;
+use mahala::error::Result;
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, Report, Training, fields};
+use mahala::metric::Metric;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

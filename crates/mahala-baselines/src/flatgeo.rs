@@ -12,25 +12,28 @@
 //! is Armijo's: `f(G − s∇f) ≤ f(G) − ½s‖∇f‖²`, tried at twice the last one and halved until it holds, so
 //! that f never rises.
 
-use super::constraints::{Bounds, Constraints, metric_of};
-use super::{Learned, Learner, Observer, Outcome, Report, SpanRule, Step, Training, fields};
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
-use crate::linalg::{eigen, product, squared_norm, times_power_of_two, weighted_gram};
-use crate::memory::Spare;
+use crate::constraints::{Bounds, Constraints, metric_of};
 use faer::Mat;
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, Outcome, Report, SpanRule, Step, Training, fields};
+use mahala_kernels::blas::{product, weighted_gram};
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::reduce::squared_norm;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Parameters of FlatGeo. An iteration is a step; the objective is f.
 ///
 /// ```
-/// use mahala::learners::{FlatGeo, Learner, Order, Training};
+/// use mahala_baselines::{FlatGeo, Learner, Order, Training};
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// let mut objectives = Vec::new();
-/// let observer = &mut |step: mahala::learners::Step| {
+/// let observer = &mut |step: mahala_baselines::Step| {
 ///     objectives.extend(step.objective);
 ///     Order::GoOn
 /// };
@@ -231,7 +234,7 @@ fn start(constraints: &Constraints, rank: Option<usize>) -> Result<Mat<f64>> {
         return Ok(Mat::identity(d, d));
     }
     let scatter = weighted_gram(constraints.as_mat().transpose(), &constraints.weights);
-    let axes = eigen(scatter.as_ref(), "the scatter of the differences", &mut Spare::default())?.vectors;
+    let axes = eigen(scatter.as_ref(), "the scatter of the differences", &mut Workspace::default())?.vectors;
     Ok(Mat::from_fn(d, r, |i, j| axes[(i, d - 1 - j)]))
 }
 
@@ -245,10 +248,10 @@ fn add_scaled(to: &mut Mat<f64>, factor: f64, by: &Mat<f64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::Order;
-    use crate::pairs::{Pair, Pairs};
-    use crate::random::Random;
-    use crate::{Dataset, Labels, Rows};
+    use mahala::data::Random;
+    use mahala::learner::Order;
+    use mahala::pairs::{Pair, Pairs};
+    use mahala::{Dataset, Labels, Rows};
 
     fn random_rows(n: usize, d: usize) -> Rows {
         let mut random = Random::new(5, 0);

@@ -14,25 +14,25 @@
 //! ```
 //! At the end `A⁻¹ = I + Σ δλxxᵀ`, `1/ξ = 1/ξ⁰ − δλ/γ`, `λ ≥ 0`, and `λ > 0` only where `d_A = ξ`.
 
-use super::constraints::{Bounds, Constraints, metric_of};
-use super::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, fields};
-use crate::dataset::Dataset;
-use crate::error::{Error, Result};
-use crate::folds::Folds;
-use crate::footprint::Shape;
-use crate::metric::Metric;
-use crate::pairs::Pairs;
-use crate::random::{Random, Stream};
-use crate::select::wrong_votes;
-use crate::verify::{area_under_curve, squared_pair_distances};
+use crate::constraints::{Bounds, Constraints, metric_of};
 use faer::MatRef;
+use mahala::data::Dataset;
+use mahala::data::Folds;
+use mahala::data::{Random, Stream};
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, fields};
+use mahala::metric::Metric;
+use mahala::metric::{area_under_curve, squared_pair_distances};
+use mahala::neighbors::wrong_votes;
+use mahala::pairs::Pairs;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Parameters of ITML. An iteration is a projection; the objective is that of the formula.
 ///
 /// ```
-/// use mahala::learners::{Itml, Learner, Order, Training};
+/// use mahala_baselines::{Itml, Learner, Order, Training};
 /// use mahala::{Dataset, Labels, Rows};
 /// // The classes differ in the second column only; the first is noise.
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
@@ -375,10 +375,10 @@ impl<'a> Projections<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::Order;
-    use crate::pairs::Pair;
-    use crate::{Rows, Spd};
     use faer::Mat;
+    use mahala::learner::Order;
+    use mahala::pairs::Pair;
+    use mahala::{Rows, Spd};
 
     fn example() -> (Rows, Pairs) {
         let (n, d) = (30, 3);
@@ -461,7 +461,7 @@ mod tests {
         let method = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
         assert!(method.learn(&Training::Paired(&rows, &pairs), &mut |_| Order::GoOn).is_ok());
         let codes: Vec<i64> = (0..30).map(|i| i64::from(rows.row(i)[2] > 0.2)).collect();
-        let data = Dataset::new(rows, crate::Labels::from_integers(&codes)).unwrap();
+        let data = Dataset::new(rows, mahala::Labels::from_integers(&codes)).unwrap();
         let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
         let gamma = learned.report.choice.unwrap()["gamma"].as_f64().unwrap();
         let same = Itml { gamma: GammaChoice::Fixed(gamma), ..method.clone() };

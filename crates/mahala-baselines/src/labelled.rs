@@ -1,18 +1,19 @@
 //! Labelled rows as the methods need them that compare every row with every other.
 
-use super::{Learned, Report};
-use crate::all_pairs::check_labels;
-use crate::dataset::{Dataset, Rows};
-use crate::error::{Error, Result};
-use crate::linalg::{eigen, product};
-use crate::memory::Spare;
-use crate::metric::{Metric, project};
-use crate::standardize::ColumnStatistics;
 use faer::{Mat, MatRef};
+use mahala::data::ColumnStatistics;
+use mahala::data::{Dataset, Rows};
+use mahala::error::{Error, Result};
+use mahala::learner::{Learned, Report};
+use mahala::metric::{Metric, project};
+use mahala::scatter::check_labels;
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::workspace::Workspace;
 use std::ops::Range;
 
 /// Rows around their mean, class after class. There are two classes, one of two rows, and a column that varies.
-pub(super) struct Labelled {
+pub(crate) struct Labelled {
     rows: Rows,
     mean: Vec<f64>,
     codes: Vec<u32>,
@@ -22,7 +23,7 @@ pub(super) struct Labelled {
 }
 
 impl Labelled {
-    pub(super) fn new(data: &Dataset) -> Result<Self> {
+    pub(crate) fn new(data: &Dataset) -> Result<Self> {
         check_labels(data.labels())?;
         let (d, mean) = (data.columns(), ColumnStatistics::of(data.rows()).mean);
         let codes = data.labels().codes();
@@ -40,46 +41,46 @@ impl Labelled {
         Ok(Self { rows, mean, codes, sizes, starts })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    pub(super) fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.rows.columns()
     }
 
     /// The centred rows.
-    pub(super) fn rows(&self) -> &Rows {
+    pub(crate) fn rows(&self) -> &Rows {
         &self.rows
     }
 
     /// The class of each row.
-    pub(super) fn codes(&self) -> &[u32] {
+    pub(crate) fn codes(&self) -> &[u32] {
         &self.codes
     }
 
     /// The number of classes, those without a row included.
-    pub(super) fn class_count(&self) -> usize {
+    pub(crate) fn class_count(&self) -> usize {
         self.sizes.len()
     }
 
     /// The rows of a class.
-    pub(super) fn class(&self, code: usize) -> Range<usize> {
+    pub(crate) fn class(&self, code: usize) -> Range<usize> {
         self.starts[code]..self.starts[code] + self.sizes[code]
     }
 
     /// The rows of row `i`'s class, itself included.
-    pub(super) fn class_of(&self, i: usize) -> Range<usize> {
+    pub(crate) fn class_of(&self, i: usize) -> Range<usize> {
         self.class(self.codes[i] as usize)
     }
 
     /// How many classes have a row.
-    pub(super) fn classes_present(&self) -> usize {
+    pub(crate) fn classes_present(&self) -> usize {
         self.sizes.iter().filter(|&&size| size > 0).count()
     }
 
     /// The rank asked for, or full rank.
-    pub(super) fn rank(&self, asked: Option<usize>) -> Result<usize> {
+    pub(crate) fn rank(&self, asked: Option<usize>) -> Result<usize> {
         let rank = asked.unwrap_or(self.columns());
         if rank == 0 || rank > self.columns() {
             let allowed = "at least 1 and at most the number of columns";
@@ -89,17 +90,17 @@ impl Labelled {
     }
 
     /// The rows under `L`.
-    pub(super) fn transformed(&self, l: MatRef<'_, f64>) -> Vec<f64> {
+    pub(crate) fn transformed(&self, l: MatRef<'_, f64>) -> Vec<f64> {
         project(&self.rows, &vec![0.0; self.columns()], None, l.transpose())
     }
 
     /// `XᵀX` of the centred rows.
-    pub(super) fn total_scatter(&self) -> Mat<f64> {
+    pub(crate) fn total_scatter(&self) -> Mat<f64> {
         product(self.rows.as_mat().transpose(), self.rows.as_mat())
     }
 
     /// The same around the mean of each class, a class of n rows times `weight(n)`.
-    pub(super) fn within_scatter(&self, weight: impl Fn(usize) -> f64) -> Mat<f64> {
+    pub(crate) fn within_scatter(&self, weight: impl Fn(usize) -> f64) -> Mat<f64> {
         let d = self.columns();
         let mut means = vec![0.0; self.sizes.len() * d];
         for (row, &code) in self.rows.values().chunks_exact(d).zip(&self.codes) {
@@ -115,7 +116,7 @@ impl Labelled {
     }
 
     /// The rows in other coordinates, `XP`.
-    pub(super) fn mapped(&self, p: MatRef<'_, f64>) -> Result<Self> {
+    pub(crate) fn mapped(&self, p: MatRef<'_, f64>) -> Result<Self> {
         let rows = Rows::new(self.transformed(p.transpose()), p.ncols())
             .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })?;
         let (codes, sizes, starts) = (self.codes.clone(), self.sizes.clone(), self.starts.clone());
@@ -124,24 +125,25 @@ impl Labelled {
 
     /// The metric of `L`, its rows turned to the principal axes of the transformed rows: no distance changes,
     /// and the first coordinates vary most.
-    pub(super) fn learned(&self, l: MatRef<'_, f64>, report: Report) -> Result<Learned> {
+    pub(crate) fn learned(&self, l: MatRef<'_, f64>, report: Report) -> Result<Learned> {
         let r = l.nrows();
         let spread = product(product(l, self.total_scatter().as_ref()).as_ref(), l.transpose());
-        let axes = eigen(spread.as_ref(), "the transformed rows' covariance", &mut Spare::default())?.vectors;
+        let axes =
+            eigen(spread.as_ref(), "the transformed rows' covariance", &mut Workspace::default())?.vectors;
         let turned = product(Mat::from_fn(r, r, |i, j| axes[(j, r - 1 - i)]).as_ref(), l);
         Ok(Learned::new(Metric::computed(turned, self.mean.clone(), None)?, report))
     }
 }
 
 /// The cells of a matrix, row by row.
-pub(super) fn row_major(matrix: MatRef<'_, f64>) -> Vec<f64> {
+pub(crate) fn row_major(matrix: MatRef<'_, f64>) -> Vec<f64> {
     (0..matrix.nrows()).flat_map(|i| matrix.row(i).iter().copied()).collect()
 }
 
 /// How far a gradient is from central differences of its function at a random `L`, relative to its length.
 #[cfg(test)]
-pub(super) fn gradient_error(rank: usize, function: impl Fn(&Labelled, &[f64], &mut [f64]) -> f64) -> f64 {
-    use crate::{Labels, Random};
+pub(crate) fn gradient_error(rank: usize, function: impl Fn(&Labelled, &[f64], &mut [f64]) -> f64) -> f64 {
+    use mahala::{Labels, Random};
     let (n, d) = (40, 4);
     let mut random = Random::new(11, 0);
     let mut numbers = |n: usize| (0..n).map(|_| 2.0 * random.uniform() - 1.0).collect::<Vec<f64>>();

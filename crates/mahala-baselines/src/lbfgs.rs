@@ -11,9 +11,9 @@
 //! search also ends on functions with kinks, such as the hinge, and the objective falls at every iteration,
 //! so the last point is the best. Every sum has a fixed order.
 
-use super::{Observer, Outcome, Report, Step};
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Observer, Outcome, Report, Step};
 use std::collections::VecDeque;
 
 /// Pairs (s, y) remembered.
@@ -29,15 +29,15 @@ const CURVATURE: f64 = 0.9;
 const WINDOW: usize = 5;
 
 /// When to stop.
-pub(super) struct Limits {
-    pub(super) max_iterations: usize,
+pub(crate) struct Limits {
+    pub(crate) max_iterations: usize,
     /// On the largest entry of the gradient, and on the decrease of `f` over the last [`WINDOW`] iterations,
     /// divided by `max(|f|, 1)`.
-    pub(super) tolerance: f64,
+    pub(crate) tolerance: f64,
 }
 
 /// Returns `f` and writes its gradient.
-pub(super) type Function<'a> = dyn FnMut(&[f64], &mut [f64]) -> f64 + 'a;
+pub(crate) type Function<'a> = dyn FnMut(&[f64], &mut [f64]) -> f64 + 'a;
 
 /// A point, the function there and its gradient.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ struct Place {
 }
 
 /// Minimises `function` from `start`; returns the best point, and how it was reached.
-pub(super) fn minimise(
+pub(crate) fn minimise(
     function: &mut Function<'_>,
     start: Vec<f64>,
     limits: &Limits,
@@ -91,12 +91,12 @@ pub(super) fn minimise(
 /// A tolerance below 0 or NaN would never be met.
 /// What a minimisation over an L of this rank holds: the steps remembered and their gradients, the points of a line
 /// search, and the rows under L a few times.
-pub(super) fn numbers(shape: &Shape, rank: usize) -> f64 {
+pub(crate) fn numbers(shape: &Shape, rank: usize) -> f64 {
     let (d, r) = (shape.columns as f64, rank as f64);
     (2.0 * MEMORY as f64 + 12.0) * r * d + 6.0 * shape.rows as f64 * r
 }
 
-pub(super) fn check_limits(limits: &Limits) -> Result<()> {
+pub(crate) fn check_limits(limits: &Limits) -> Result<()> {
     if limits.tolerance >= 0.0 && limits.tolerance.is_finite() {
         return Ok(());
     }
@@ -219,7 +219,7 @@ impl Memory {
 }
 
 /// `aᵀb` in eight partial sums, which the compiler keeps in registers.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
     for (a, b) in a.iter().zip(b) {
@@ -235,7 +235,7 @@ fn norm(a: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::Order;
+    use mahala::learner::Order;
 
     fn run(function: &mut Function<'_>, start: &[f64], tolerance: f64) -> (Vec<f64>, Report) {
         let limits = Limits { max_iterations: 2000, tolerance };

@@ -16,15 +16,17 @@
 //! direction, from A = I there. Directions in which no row varies have weight 0. A row alone in its class has
 //! no q and is left out of the sum over i.
 
-use super::labelled::{Labelled, row_major};
-use super::lbfgs::{self, Limits, minimise};
-use super::softmax::{RowSums, Softmax, Weights, softmax_numbers};
-use super::{Learned, Learner, Observer, SpanRule, Training, fields};
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
-use crate::linalg::{eigen, product};
-use crate::memory::Spare;
+use crate::labelled::{Labelled, row_major};
+use crate::lbfgs;
+use crate::lbfgs::{Limits, minimise};
+use crate::softmax::{RowSums, Softmax, Weights, softmax_numbers};
 use faer::{Mat, MatRef};
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, SpanRule, Training, fields};
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -118,7 +120,7 @@ fn similar_scatter(data: &Labelled) -> Mat<f64> {
 /// `P` for which the rows `XP` have covariance `I`; without the directions in which no row varies.
 fn whitening(data: &Labelled) -> Result<Mat<f64>> {
     let (n, d) = (data.len(), data.columns());
-    let e = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
+    let e = eigen(data.total_scatter().as_ref(), "the covariance", &mut Workspace::default())?;
     let floor = e.values[d - 1] * n.max(d) as f64 * f64::EPSILON;
     let kept: Vec<usize> = (0..d).rev().filter(|&k| e.values[k] > floor).collect();
     if kept.is_empty() {
@@ -131,7 +133,7 @@ fn whitening(data: &Labelled) -> Result<Mat<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::labelled::gradient_error;
+    use crate::labelled::gradient_error;
 
     #[test]
     fn the_gradient_is_that_of_the_objective() {

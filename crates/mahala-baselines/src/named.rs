@@ -1,9 +1,10 @@
 //! Methods by name, with parameters from outside: the door of the command and of Python.
 
-use super::{Covariance, Euclidean, FlatGeo, Itml, Learner, Lmnn, Mcml, Mmc, Nca};
-use crate::auto::Auto;
-use crate::error::{Error, Result};
-use crate::recipe::Recipe;
+use crate::{Covariance, Euclidean, FlatGeo, Itml, Lmnn, Mcml, Mmc, Nca};
+use mahala::auto::Auto;
+use mahala::auto::Recipe;
+use mahala::error::{Error, Result};
+use mahala::learner::Learner;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ pub const NAMES: [&str; 11] = [
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
 ///
 /// ```
-/// use mahala::learners::named;
+/// use mahala_baselines::named;
 /// let itml = named("itml", serde_json::json!({"gamma": 0.1}))?;
 /// assert_eq!(itml.parameters()["gamma"], 0.1);
 /// let error = named("itml", serde_json::json!({"gama": 0.1})).err().map(|error| error.to_string());

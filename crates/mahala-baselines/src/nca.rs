@@ -11,14 +11,16 @@
 //! The same sum, starts and tolerance as scikit-learn's; L-BFGS. (scikit-learn stops after the first small gain,
 //! here five iterations must gain little: the sum has plateaus.)
 
-use super::labelled::{Labelled, row_major};
-use super::lbfgs::{self, Limits, minimise};
-use super::softmax::{RowSums, Softmax, Weights, softmax_numbers};
-use super::{Learned, Learner, Observer, SpanRule, Start, Step, Training, fields};
-use crate::error::Result;
-use crate::footprint::Shape;
-use crate::linalg::product;
+use crate::Start;
+use crate::labelled::{Labelled, row_major};
+use crate::lbfgs;
+use crate::lbfgs::{Limits, minimise};
+use crate::softmax::{RowSums, Softmax, Weights, softmax_numbers};
 use faer::MatRef;
+use mahala::error::Result;
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, SpanRule, Step, Training, fields};
+use mahala_kernels::blas::product;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -97,7 +99,7 @@ fn loss(data: &Labelled, softmax: &mut Softmax<'_>, l: &[f64], gradient: &mut [f
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::labelled::gradient_error;
+    use crate::labelled::gradient_error;
 
     #[test]
     fn the_gradient_is_that_of_the_objective() {

@@ -6,12 +6,12 @@
 //! neighbour search finds candidates in single precision, with room for its rounding, so none is missed; the
 //! caller measures them in double precision. Memory is a few times that of the rows.
 
-use crate::distance::squared_distance;
-use crate::knn_kernel::{Packed, QUERIES, ROWS, scan};
-use crate::knn_panels::{Rounding, pack, single_unit, starts};
+use mahala_kernels::knn::distance::squared_distance;
+use mahala_kernels::knn::quantized::{Rounding, pack, single_unit, starts};
+use mahala_kernels::knn::scan::{Packed, QUERIES, ROWS, scan};
 
 /// Rows, and how far each reaches.
-pub(super) struct Reach<'a> {
+pub(crate) struct Reach<'a> {
     z: &'a [f64],
     rank: usize,
     /// Rows by descending radius.
@@ -26,7 +26,7 @@ pub(super) struct Reach<'a> {
 
 impl<'a> Reach<'a> {
     /// Rows `z`, one after the other, each with the square of its radius.
-    pub(super) fn new(z: &'a [f64], radii: &[f64]) -> Self {
+    pub(crate) fn new(z: &'a [f64], radii: &[f64]) -> Self {
         let n = radii.len();
         let rank = z.len() / n;
         let mut order: Vec<usize> = (0..n).collect();
@@ -49,7 +49,7 @@ impl<'a> Reach<'a> {
 
     /// Tells `found` of the pairs of every `groups`th block of rows from block `group` on, and of a few that
     /// are a rounding too far. The blocks depend on the shape of the rows alone.
-    pub(super) fn pairs(&self, group: usize, groups: usize, mut found: impl FnMut(usize, usize)) {
+    pub(crate) fn pairs(&self, group: usize, groups: usize, mut found: impl FnMut(usize, usize)) {
         // As many rows as leave room for others in the cache; whole panels.
         let together = (32_768 / self.rank).clamp(QUERIES * ROWS, 5 * QUERIES * ROWS);
         let together = together.next_multiple_of(QUERIES * ROWS);
@@ -103,7 +103,7 @@ impl<'a> Reach<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
+    use mahala::Random;
 
     #[test]
     fn every_pair_in_reach_is_found_once() {

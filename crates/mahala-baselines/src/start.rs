@@ -1,11 +1,12 @@
 //! Where the methods that improve a linear map `L` step by step begin.
 
-use super::SpanRule;
-use super::labelled::Labelled;
-use crate::error::{Error, Result};
-use crate::linalg::{eigen, product};
-use crate::memory::Spare;
+use crate::labelled::Labelled;
 use faer::Mat;
+use mahala::error::{Error, Result};
+use mahala::learner::SpanRule;
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
 /// The first `L`, `r × d`.
@@ -28,7 +29,7 @@ pub enum Start {
 
 impl Start {
     /// `L` for these rows.
-    pub(super) fn components(self, data: &Labelled, rank: usize) -> Result<Mat<f64>> {
+    pub(crate) fn components(self, data: &Labelled, rank: usize) -> Result<Mat<f64>> {
         let d = data.columns();
         match self {
             Self::Auto => match Self::resolved(data, rank) {
@@ -37,7 +38,7 @@ impl Start {
             },
             Self::Identity => Ok(Mat::identity(rank, d)),
             Self::Pca => {
-                let axes = eigen(data.total_scatter().as_ref(), "the covariance", &mut Spare::default())?;
+                let axes = eigen(data.total_scatter().as_ref(), "the covariance", &mut Workspace::default())?;
                 Ok(Mat::from_fn(rank, d, |i, j| axes.vectors[(j, d - 1 - i)]))
             }
             Self::Lda => discriminants(data, rank),
@@ -45,7 +46,7 @@ impl Start {
     }
 
     /// Whether a metric of this rank lies in the span of the rows: all starts but the identity do, and gradients.
-    pub(super) fn span(self, rank: Option<usize>) -> Option<SpanRule> {
+    pub(crate) fn span(self, rank: Option<usize>) -> Option<SpanRule> {
         let rule = rank.map(|rank| SpanRule { standardize: false, directions: rank });
         rule.filter(|_| self != Self::Identity)
     }
@@ -71,7 +72,7 @@ fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
     }
     let freedom = data.len().saturating_sub(c).max(1) as f64;
     let within = data.within_scatter(|_| 1.0);
-    let e = eigen(within.as_ref(), "the covariance within classes", &mut Spare::default())?;
+    let e = eigen(within.as_ref(), "the covariance within classes", &mut Workspace::default())?;
     let floor = e.values[d - 1] * d as f64 * f64::EPSILON;
     let kept: Vec<usize> = (0..d).filter(|&k| e.values[k] > floor).collect();
     if kept.len() < rank {
@@ -86,7 +87,7 @@ fn discriminants(data: &Labelled, rank: usize) -> Result<Mat<f64>> {
     let total = data.total_scatter();
     let between = Mat::from_fn(d, d, |i, j| total[(i, j)] - within[(i, j)]);
     let inner = product(whitening.transpose(), product(between.as_ref(), whitening.as_ref()).as_ref());
-    let axes = eigen(inner.as_ref(), "the covariance between classes", &mut Spare::default())?;
+    let axes = eigen(inner.as_ref(), "the covariance between classes", &mut Workspace::default())?;
     let leading = Mat::from_fn(kept.len(), rank, |i, k| axes.vectors[(i, kept.len() - 1 - k)]);
     Ok(product(whitening.as_ref(), leading.as_ref()).transpose().to_owned())
 }

@@ -1,11 +1,13 @@
 //! The automatic mode with kernels allowed.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../mahala/tests/common/mod.rs"]
 mod common;
 
 use common::{gaussian, wrong};
-use mahala::learners::{Order, Training, learn_standardized, named};
+use mahala::learner::{Order, Training, learn_standardized};
 use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Random, Rows};
+use mahala_baselines::named;
 use serde_json::json;
 
 fn with_kernels() -> Auto {

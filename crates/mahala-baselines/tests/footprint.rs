@@ -1,15 +1,17 @@
 //! No method allocates what its estimate refuses, and none is without an estimate.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../mahala/tests/common/mod.rs"]
 mod common;
 
 use faer::Mat;
-use mahala::learners::{Covariance, FlatGeo, Learner, Lmnn, Mcml, NAMES, Nca, Order, Start, Training, named};
+use mahala::learner::{Learner, Order, Training};
 use mahala::{
     Components, CrossValidation, Dataset, Error, Gmml, Kernel, KernelGmml, Labels, LocalGmml, Locality,
     Metric, Pair, Pairs, Random, Recipe, Regularization, Result, Rows, TChoice, memory_limit_gb,
     set_memory_limit_gb,
 };
+use mahala_baselines::{Covariance, FlatGeo, Lmnn, Mcml, NAMES, Nca, Start, named};
 use serde_json::json;
 use std::sync::Mutex;
 

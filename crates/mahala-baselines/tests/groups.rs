@@ -1,11 +1,13 @@
 //! Groups of rows: kept whole wherever something is chosen by held-out rows.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../mahala/tests/common/mod.rs"]
 mod common;
 
 use common::repeated;
-use mahala::learners::{GammaChoice, Itml, Learner, Order, Training};
+use mahala::learner::{Learner, Order, Training};
 use mahala::{CrossValidation, Dataset, Error, Folds, Gmml, Labels, Regularization, Rows, wrong_votes};
+use mahala_baselines::{GammaChoice, Itml};
 
 /// The least cross-validated error of a fit that chose t.
 fn least(fit: &mahala::Fit) -> f64 {

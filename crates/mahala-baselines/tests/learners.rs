@@ -1,14 +1,15 @@
 //! Every method on the same data: what holds for all of them, and what becomes of hopeless input.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../mahala/tests/common/mod.rs"]
 mod common;
 
 use common::{blobs, bundled, reference, rescaled};
-use mahala::learners::{
-    Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Learned, Learner, Lmnn, Mcml, Mmc, NAMES, Nca,
-    Order, Outcome, Training, learn_standardized, named,
-};
+use mahala::learner::{Learned, Learner, Order, Outcome, Training, learn_standardized};
 use mahala::{Dataset, Error, Labels, Mat, Model, Pair, Pairs, Rows, Spd};
+use mahala_baselines::{
+    Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Lmnn, Mcml, Mmc, NAMES, Nca, named,
+};
 use serde_json::json;
 
 /// Every method, in each of its forms. A new one joins here.

@@ -1,11 +1,13 @@
 //! LMNN, NCA and MCML: their objectives by the definition, beside public implementations, and on hostile rows.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+#[path = "../../mahala/tests/common/mod.rs"]
 mod common;
 
 use common::{blobs, bundled, gaussian, labelled, number, reference, rescaled, table};
-use mahala::learners::{Hinge, Learned, Learner, Lmnn, Mcml, Nca, Order, Outcome, Start, Training};
+use mahala::learner::{Learned, Learner, Order, Outcome, Training};
 use mahala::{Dataset, Error, Knn, Labels, MatRef, Metric, Pair, Pairs, Result, Rows};
+use mahala_baselines::{Hinge, Lmnn, Mcml, Nca, Start};
 
 fn learn(method: &dyn Learner, data: &Dataset) -> Result<Learned> {
     method.learn(&Training::Labelled(data), &mut |_| Order::GoOn)
@@ -88,7 +90,7 @@ fn the_objective_told_is_the_definition_at_the_metric_returned() {
 #[test]
 fn lmnn_reaches_at_least_what_metric_learn_does() {
     for name in ["iris", "wine"] {
-        let expected = number(&reference("rivals.json")[name]["lmnn_classic"]);
+        let expected = number(&reference("softmax_and_margin.json")[name]["lmnn_classic"]);
         let learned = learn(&classic(), &bundled(&format!("{name}.csv"))).unwrap();
         let objective = learned.report.objective.unwrap();
         assert!(objective <= 1.001 * expected, "{name}: {objective}, metric-learn {expected}");
@@ -98,7 +100,7 @@ fn lmnn_reaches_at_least_what_metric_learn_does() {
 #[test]
 fn nca_reaches_at_least_what_scikit_learn_does_from_the_same_start() {
     for name in ["iris", "wine"] {
-        for case in reference("rivals.json")[name]["nca"].as_array().unwrap() {
+        for case in reference("softmax_and_margin.json")[name]["nca"].as_array().unwrap() {
             let start = match case["start"].as_str().unwrap() {
                 "identity" => Start::Identity,
                 "pca" => Start::Pca,
@@ -124,7 +126,7 @@ fn nca_reaches_at_least_what_scikit_learn_does_from_the_same_start() {
 #[test]
 fn mcml_reaches_the_minimum_of_projected_gradients() {
     for name in ["iris", "wine"] {
-        let expected = number(&reference("rivals.json")[name]["mcml"]);
+        let expected = number(&reference("softmax_and_margin.json")[name]["mcml"]);
         let method = Mcml { tolerance: 1e-11, max_iterations: 2000, ..Mcml::default() };
         let learned = learn(&method, &bundled(&format!("{name}.csv"))).unwrap();
         let objective = learned.report.objective.unwrap();
@@ -161,7 +163,7 @@ fn the_objective_never_gets_worse() {
     let data = bundled("wine.csv");
     for method in all() {
         let mut seen = Vec::new();
-        let mut observer = |step: mahala::learners::Step| {
+        let mut observer = |step: mahala::learner::Step| {
             assert_eq!(step.iteration, seen.len() + 1);
             seen.push(step.objective.unwrap());
             Order::GoOn
@@ -212,7 +214,7 @@ fn an_interrupted_fit_says_so_and_returns_the_best_so_far() {
     for method in all() {
         for (order, outcome) in [(Order::Cancel, Outcome::Cancelled), (Order::TimeUp, Outcome::TimeLimit)] {
             let mut last = None;
-            let mut observer = |step: mahala::learners::Step| {
+            let mut observer = |step: mahala::learner::Step| {
                 last = step.objective;
                 if step.iteration == 3 { order } else { Order::GoOn }
             };

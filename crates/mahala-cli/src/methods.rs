@@ -3,8 +3,9 @@
 use crate::args::{LearnArgs, RankArg, at_least, explain};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
-use mahala::learners::{Learned, Learner, Order, Report, Step, Training, learn_standardized, named};
+use mahala::learner::{Learned, Learner, Order, Report, Step, Training, learn_standardized};
 use mahala::{Components, Fit, Gmml, TChoice};
+use mahala_baselines::named;
 use serde_json::{Map, Value, json};
 use std::str::FromStr;
 use std::time::{Duration, Instant};

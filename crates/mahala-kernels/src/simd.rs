@@ -8,13 +8,15 @@
 use pulp::{NullaryFnOnce, Simd, WithSimd};
 
 /// A loop to be compiled for more than one processor; `FUSED` if that has fused multiplication and addition.
-pub(crate) trait Work {
+pub trait Work {
+    /// What the loop returns.
     type Output;
+    /// The loop.
     fn call<const FUSED: bool>(self) -> Self::Output;
 }
 
 /// Whether the build for AVX2 and FMA is the one that runs.
-pub(crate) fn is_wide() -> bool {
+pub fn is_wide() -> bool {
     #[cfg(target_arch = "x86_64")]
     return pulp::x86::V3::try_new().is_some();
     #[cfg(not(target_arch = "x86_64"))]
@@ -22,7 +24,7 @@ pub(crate) fn is_wide() -> bool {
 }
 
 /// Runs the build for AVX2 and FMA if the processor has them.
-pub(crate) fn run<W: Work>(work: W) -> W::Output {
+pub fn run<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {
         return simd.vectorize(Build::<W, true>(work));
@@ -31,12 +33,13 @@ pub(crate) fn run<W: Work>(work: W) -> W::Output {
 }
 
 /// The same work, written for registers of eight numbers, of which there are 32.
-pub(crate) trait Widest: Work {
+pub trait Widest: Work {
+    /// The loop in these registers.
     fn call_widest<S: Simd>(self, simd: S) -> Self::Output;
 }
 
 /// Runs the build for AVX-512 if the processor has it, otherwise as [`run`].
-pub(crate) fn run_widest<W: Widest>(work: W) -> W::Output {
+pub fn run_widest<W: Widest>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V4::try_new() {
         return Simd::vectorize(simd, WidestBuild(work));
@@ -46,28 +49,28 @@ pub(crate) fn run_widest<W: Widest>(work: W) -> W::Output {
 
 /// Partial sums of a reduction. Registers of eight numbers hold them in one, narrower ones in several, so that the order
 /// of additions, and with it every bit of the result, does not depend on the width of the registers.
-pub(crate) const SUMS: usize = 8;
+pub const SUMS: usize = 8;
 
 /// Registers `F`, `R` of them for eight numbers, and what is left at the end of the numbers.
-pub(crate) type Eights<'a, F, const R: usize> = (&'a [[F; R]], &'a [f64]);
+pub type Eights<'a, F, const R: usize> = (&'a [[F; R]], &'a [f64]);
 
 /// The numbers as [`Eights`].
 #[inline(always)]
-pub(crate) fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> Eights<'_, S::f64s, R> {
+pub fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> Eights<'_, S::f64s, R> {
     let (eights, rest) = x.split_at(x.len() / SUMS * SUMS);
     (S::as_simd_f64s(eights).0.as_chunks().0, rest)
 }
 
 /// [`as_eights`], to be written to.
 #[inline(always)]
-pub(crate) fn as_eights_mut<S: Simd, const R: usize>(x: &mut [f64]) -> (&mut [[S::f64s; R]], &mut [f64]) {
+pub fn as_eights_mut<S: Simd, const R: usize>(x: &mut [f64]) -> (&mut [[S::f64s; R]], &mut [f64]) {
     let (eights, rest) = x.split_at_mut(x.len() / SUMS * SUMS);
     (S::as_mut_simd_f64s(eights).0.as_chunks_mut().0, rest)
 }
 
 /// The sum of eight partial sums: halves are added to each other until one number is left.
 #[inline(always)]
-pub(crate) fn sum_of_eight<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) -> f64 {
+pub fn sum_of_eight<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) -> f64 {
     let mut half = R / 2;
     while half > 0 {
         for r in 0..half {

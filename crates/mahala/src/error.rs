@@ -268,3 +268,15 @@ pub enum Error {
         reason: String,
     },
 }
+
+impl From<mahala_kernels::error::Error> for Error {
+    fn from(error: mahala_kernels::error::Error) -> Self {
+        use mahala_kernels::error::Error as Kernel;
+        match error {
+            Kernel::NotFinite { row, column, value } => Self::NotFinite { row, column, value },
+            Kernel::NotPositiveDefinite { what, column } => Self::NotPositiveDefinite { what, column },
+            Kernel::OutOfRange { what } => Self::OutOfRange { what },
+            Kernel::NoConvergence { what } => Self::NoConvergence { what },
+        }
+    }
+}

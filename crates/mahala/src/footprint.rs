@@ -11,9 +11,8 @@
 //! The library reads neither the machine nor its environment: the limit is 16 GB unless the program that knows better
 //! sets another one. Memory belongs to a process, and so does the limit.
 
-use crate::dataset::Rows;
+use crate::data::Rows;
 use crate::error::{Error, MemoryRemedy, Result};
-use crate::learners::Training;
 use crate::pairs::pair_budget;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -31,14 +30,13 @@ pub fn memory_limit_gb() -> f64 {
 /// Sets the limit for every fit of this process that begins afterwards; no number depends on it.
 ///
 /// ```standalone_crate
-/// use mahala::learners::{Learner, Mcml, Order, Training};
-/// use mahala::{Dataset, Error, Labels, Rows, memory_limit_gb, set_memory_limit_gb};
+/// use mahala::{Dataset, Error, Gmml, Labels, Rows};
+/// use mahala::footprint::{memory_limit_gb, set_memory_limit_gb};
 /// let rows = Rows::new((0..4000).map(f64::from).collect(), 500)?;
 /// let data = Dataset::new(rows, Labels::new((0..8).map(|i| ["a", "b"][i % 2])))?;
 /// let before = memory_limit_gb();
 /// set_memory_limit_gb(1e-6);
-/// let refused = Mcml::default().learn(&Training::Labelled(&data), &mut |_| Order::GoOn);
-/// assert!(matches!(refused, Err(Error::Memory { limit: 1e-6, .. })));
+/// assert!(matches!(Gmml::default().fit(&data), Err(Error::Memory { limit: 1e-6, .. })));
 /// set_memory_limit_gb(before);
 /// # Ok::<(), mahala::Error>(())
 /// ```
@@ -60,43 +58,31 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The size of a training set.
-    pub fn of(training: &Training<'_>) -> Self {
-        let rows = training.rows();
-        match training {
-            Training::Labelled(data) | Training::Grouped(data, _) => {
-                Self::labelled(rows, data.labels().class_count())
-            }
-            Training::Paired(_, pairs) => {
-                Self { rows: rows.len(), columns: rows.columns(), classes: 0, pairs: pairs.len() }
-            }
-        }
-    }
-
-    pub(crate) fn labelled(rows: &Rows, classes: usize) -> Self {
+    /// The size of labelled rows.
+    pub fn labelled(rows: &Rows, classes: usize) -> Self {
         Self { rows: rows.len(), columns: rows.columns(), classes, pairs: pair_budget(classes) }
     }
 
     /// `a·d² + b·n·d` numbers.
-    pub(crate) fn matrices(&self, square: f64, table: f64) -> f64 {
+    pub fn matrices(&self, square: f64, table: f64) -> f64 {
         let (n, d) = (self.rows as f64, self.columns as f64);
         square * d * d + table * n * d
     }
 
     /// `c·p·d` numbers.
-    pub(crate) fn differences(&self, copies: f64) -> f64 {
+    pub fn differences(&self, copies: f64) -> f64 {
         copies * self.pairs as f64 * self.columns as f64
     }
 
     /// What it takes to bring the rows to coordinates of their span, and the metric back: their products with
     /// eigenvectors and workspace, a block of columns, and the metric twice.
-    pub(crate) fn span(&self) -> f64 {
+    pub fn span(&self) -> f64 {
         let (n, d) = (self.rows as f64, self.columns as f64);
         8.0 * n * n + (2.0 * n + 512.0) * d
     }
 
     /// The same table in the coordinates of its span.
-    pub(crate) fn in_span(self) -> Self {
+    pub fn in_span(self) -> Self {
         Self { columns: self.columns.min(self.rows), ..self }
     }
 }

@@ -62,130 +62,47 @@
 //! value seen, the value allowed and the remedy. A fit whose estimated memory exceeds [`memory_limit_gb`] is refused
 //! before it allocates.
 
-mod across_groups;
-mod all_pairs;
-mod auto;
-mod auto_budget;
-mod auto_folds;
-mod auto_kernel;
-mod auto_search;
-mod blend;
-mod calibrate;
-mod canonical;
-mod centred;
-mod class_means;
-mod columns;
-mod dataset;
-mod dependent;
-mod describe;
-mod distance;
-mod error;
-mod features;
-mod file;
-mod folds;
-mod footprint;
-mod fused;
-mod geodesic;
-mod gmml;
-mod graded;
-mod gram;
-mod ground;
-mod jacobi;
-mod kernel;
-mod kernel_gmml;
-mod kmeans;
-mod knn;
-mod knn_candidates;
-mod knn_kernel;
-mod knn_panels;
-pub mod learners;
-mod linalg;
-mod local;
-mod memory;
-mod metric;
-mod model;
-mod moments;
-mod moments_bytes;
-mod narrow;
-mod neighborhood;
-mod neighbors;
-mod null_directions;
-mod objective;
-mod onnx;
-mod outside;
-mod pairs;
-mod random;
-mod recipe;
-mod reduction;
-mod regularize;
-mod relative;
-mod scatter;
-mod secular;
-mod select;
-mod simd;
-mod small;
-mod solution;
-mod span;
-mod sparse;
-mod spd;
-mod standardize;
-mod strips;
-mod subspace;
-mod summed;
-mod tensor;
-mod tiles;
-mod training_means;
-mod tree;
-mod tridiagonal;
-mod units;
-mod verify;
-mod weights;
-mod wide;
-mod window;
+pub mod auto;
+pub mod data;
+pub mod error;
+pub mod footprint;
+pub mod geometry;
+pub mod gmml;
+pub mod kernel;
+pub mod learner;
+pub mod local;
+pub mod metric;
+pub mod model;
+pub mod neighbors;
+pub mod pairs;
+pub mod scatter;
 
-pub use auto::{Auto, AutoFit, Trial};
-pub use auto_kernel::KernelChoice;
-pub use calibrate::{Calibration, HeldOut};
-pub use canonical::{canonical_label, same_label};
-pub use class_means::{ClassMeans, PairSums};
-pub use dataset::{Dataset, Labels, Rows};
+pub use auto::{Auto, AutoFit, KernelChoice, Recipe, Round, Trial};
+pub use data::{
+    ColumnStatistics, Dataset, Folds, Labels, Random, Rows, SparseRows, Stream, canonical_label, same_label,
+};
 pub use error::{Error, MemoryRemedy, Result};
 pub use faer::{Mat, MatRef};
-pub use file::write_file;
-pub use folds::Folds;
 pub use footprint::{Shape, memory_limit_gb, set_memory_limit_gb};
-pub use geodesic::{
-    Geodesic, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
+pub use geometry::{
+    Geodesic, Spd, geometric_mean, gradient_of_h, h, h_t, logdet_divergence, regularized_objective,
+    riemannian_distance, symmetrized_logdet_divergence,
 };
-pub use gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
-pub use kernel::{Kernel, KernelMap};
-pub use kernel_gmml::{KernelFit, KernelGmml, KernelMetric};
-pub use knn::Knn;
+pub use gmml::{
+    Components, Criterion, CrossValidation, Diagnostics, Fit, Gmml, HeldOut, LearnedSpan, PairRule, Prior,
+    Regularization, Selection, Solution, Subspace, TChoice, VALUES_OF_T, Watch, analytic_shrinkage,
+    two_step_search,
+};
+pub use kernel::{Kernel, KernelFit, KernelGmml, KernelMap, KernelMetric};
 pub use local::{LocalGmml, LocalMaps, LocalMetrics, Locality, SHARES, Share};
-pub use metric::Metric;
-pub use model::Model;
-pub use moments::{ClassMoments, Moments};
-pub use neighbors::Neighbors;
-pub use objective::{gradient_of_h, h, h_t, regularized_objective};
-pub use onnx::{Precision, onnx_model};
-pub use pairs::{Pair, Pairs, pair_budget};
-pub use random::{Random, Stream};
-pub use recipe::{Recipe, Round};
-pub use regularize::{Prior, Regularization, analytic_shrinkage};
-pub use scatter::{PairCount, Scatter};
-pub use select::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search, wrong_votes};
-pub use solution::Solution;
-pub use sparse::SparseRows;
-pub use spd::Spd;
-pub use standardize::ColumnStatistics;
-pub use subspace::{Components, Subspace};
-pub use summed::Summed;
-pub use verify::{
-    area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
+pub use metric::{
+    Calibration, Metric, area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels,
+    threshold_in_coordinates,
 };
-pub use weights::Balance;
-pub use wide::LearnedSpan;
-pub use window::Window;
+pub use model::{Model, Precision, onnx_model, write_file};
+pub use neighbors::{Knn, Neighbors, wrong_votes};
+pub use pairs::{Pair, Pairs, pair_budget};
+pub use scatter::{Balance, ClassMeans, ClassMoments, Moments, PairCount, PairSums, Scatter, Summed, Window};
 
 /// The README's example is a test.
 #[cfg(doctest)]

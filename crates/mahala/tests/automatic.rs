@@ -100,10 +100,11 @@ fn s_alone_is_shrunk_to_the_identity() {
 
 #[test]
 fn a_recipe_is_a_method_with_parameters_in_a_file() {
-    use mahala::learners::{Order, Training, named};
+    use mahala::learner::{Learner as _, Order, Training};
+    let named = |parameters: serde_json::Value| serde_json::from_value::<Recipe>(parameters);
     let data = clouds(&[40, 40], 4, 6);
     let parameters = serde_json::json!({"t": 0.25, "rounds": [[3, 0.5]], "directions": 2, "shrinkage": 0.1});
-    let method = named("recipe", parameters).unwrap();
+    let method = named(parameters).unwrap();
     assert_eq!(method.parameters()["rounds"], serde_json::json!([[3, 0.5]]));
     let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
     let recipe = Recipe {
@@ -120,10 +121,10 @@ fn a_recipe_is_a_method_with_parameters_in_a_file() {
         serde_json::json!({"rounds": [[3, -1.0]]}),
         serde_json::json!({"shrinkage": 1.5}),
     ] {
-        let method = named("recipe", wrong.clone()).unwrap();
+        let method = named(wrong.clone()).unwrap();
         assert!(method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).is_err(), "{wrong}");
     }
-    assert!(named("recipe", serde_json::json!({"rounds": 3})).is_err());
+    assert!(named(serde_json::json!({"rounds": 3})).is_err());
 }
 
 #[test]

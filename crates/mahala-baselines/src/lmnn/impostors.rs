@@ -3,9 +3,9 @@
 //! A row's radius is `1 +` the distance to its farthest target: [`Reach`] finds the rows inside, and every hinge
 //! is measured in double precision. Memory is a few times that of the rows, whatever the number of impostors.
 
-use super::lmnn::{Hinge, Targets};
-use super::reach::Reach;
-use crate::distance::squared_distance;
+use crate::lmnn::{Hinge, Targets};
+use crate::reach::Reach;
+use mahala_kernels::knn::distance::squared_distance;
 use rayon::prelude::*;
 
 /// The most sums made side by side, each of its own blocks of rows.
@@ -14,19 +14,19 @@ const GROUPS: usize = 8;
 const NUMBERS: usize = 1 << 25;
 
 /// The objective and its derivatives, summed up.
-pub(super) struct Hinges {
+pub(crate) struct Hinges {
     /// The objective.
-    pub(super) value: f64,
+    pub(crate) value: f64,
     /// Its derivative by the distance of each row to each of its targets.
-    pub(super) weights: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
     /// `Σ_l w_il (z_i − z_l)` for each row, with w the derivative by the distance to an impostor.
-    pub(super) laplacian: Vec<f64>,
+    pub(crate) laplacian: Vec<f64>,
 }
 
 /// Adds `push · Σ_i Σ_{j∈T(i)} Σ_l hinge(1 + D_ij − D_il)` over all rows l of another class than i's.
 ///
 /// `z` are the rows under the metric, `distances` those to the targets.
-pub(super) fn add_hinges(
+pub(crate) fn add_hinges(
     codes: &[u32],
     targets: &Targets,
     distances: &[f64],

@@ -18,16 +18,20 @@
 //! lowers K for its own rows to its size − 1; a row alone in its class has no target, but is an impostor to
 //! others.
 
-use super::impostors::{Hinges, add_hinges};
-use super::labelled::{Labelled, row_major};
-use super::lbfgs::{self, Limits, minimise};
-use super::{Learned, Learner, Observer, SpanRule, Start, Training, fields};
-use crate::distance::squared_distance;
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
-use crate::knn::Knn;
-use crate::linalg::product;
+mod impostors;
+
+use crate::Start;
+use crate::labelled::{Labelled, row_major};
+use crate::lbfgs;
+use crate::lbfgs::{Limits, minimise};
+use crate::lmnn::impostors::{Hinges, add_hinges};
 use faer::{Mat, MatRef};
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, SpanRule, Training, fields};
+use mahala::neighbors::Knn;
+use mahala_kernels::blas::product;
+use mahala_kernels::knn::distance::squared_distance;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -186,7 +190,7 @@ impl Spread {
 }
 
 /// Each row's targets.
-pub(super) struct Targets {
+pub(crate) struct Targets {
     rows: Vec<usize>,
     /// Where each row's targets begin, and the last end.
     starts: Vec<usize>,
@@ -210,7 +214,7 @@ impl Targets {
     }
 
     /// Where row `i`'s targets are in the list of all.
-    pub(super) fn places(&self, i: usize) -> std::ops::Range<usize> {
+    pub(crate) fn places(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }
 
@@ -223,7 +227,7 @@ impl Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::labelled::gradient_error;
+    use crate::labelled::gradient_error;
 
     #[test]
     fn the_gradient_is_that_of_the_objective() {

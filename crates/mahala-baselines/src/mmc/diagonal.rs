@@ -10,15 +10,16 @@
 //! below 0 are held there, one round after the other), and is halved until h falls enough. The start is the
 //! multiple of (1, …, 1) at which h is least.
 
-use super::mmc::Sides;
-use super::{Observer, Outcome, Report, Step};
-use crate::linalg::{cholesky, product, weighted_gram};
-use crate::memory::Spare;
+use crate::mmc::Sides;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, Par};
+use mahala::learner::{Observer, Outcome, Report, Step};
+use mahala_kernels::blas::{product, weighted_gram};
+use mahala_kernels::cholesky::cholesky;
+use mahala_kernels::workspace::Workspace;
 
 /// The diagonal A, and how it was reached.
-pub(super) fn learn_diagonal(
+pub(crate) fn learn_diagonal(
     sides: &Sides,
     tolerance: f64,
     max_iterations: usize,
@@ -151,7 +152,7 @@ fn held_step(w: &[f64], gradient: &[f64], hessian: &Mat<f64>, held: &[bool]) -> 
     };
     let part = Mat::from_fn(free.len(), free.len(), ridged);
     let mut solution = Mat::from_fn(free.len(), 1, |i, _| gradient[free[i]] - pull(free[i]));
-    if let Ok(factor) = cholesky(part.as_ref(), "the Hessian", &mut Spare::default()) {
+    if let Ok(factor) = cholesky(part.as_ref(), "the Hessian", &mut Workspace::default()) {
         solve_lower_triangular_in_place(factor.as_ref(), solution.as_mut(), Par::Seq);
         solve_upper_triangular_in_place(factor.transpose(), solution.as_mut(), Par::Seq);
     }

@@ -17,25 +17,29 @@
 //! `W` gets a ridge of 1e-10 of the variance of all pairs: where similar pairs do not differ at all, the
 //! objective would have no maximum.
 
-use super::constraints::{Constraints, metric_of};
-use super::mmc_diagonal::learn_diagonal;
-use super::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
-use crate::error::{Error, Result};
-use crate::footprint::Shape;
-use crate::linalg::{eigen, product, squared_norm, weighted_gram};
-use crate::memory::Spare;
+mod diagonal;
+
+use crate::constraints::{Constraints, metric_of};
+use crate::mmc::diagonal::learn_diagonal;
 use faer::Mat;
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
+use mahala::learner::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
+use mahala_kernels::blas::{product, weighted_gram};
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::reduce::squared_norm;
+use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The ridge of `W`, as a share of the sum over all pairs.
-pub(super) const RIDGE: f64 = 1e-10;
+pub(crate) const RIDGE: f64 = 1e-10;
 
 /// Parameters of MMC. An iteration is a cycle of projection and step, or a step of Newton's; the objective is
 /// that of the formula.
 ///
 /// ```
-/// use mahala::learners::{Learner, Mmc, Order, Training};
+/// use mahala_baselines::{Learner, Mmc, Order, Training};
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
@@ -104,12 +108,12 @@ impl Learner for Mmc {
 }
 
 /// The similar pairs, summed, and the dissimilar ones.
-pub(super) struct Sides {
+pub(crate) struct Sides {
     /// `W = Σ_𝒮 w xxᵀ`
-    pub(super) similar: Mat<f64>,
+    pub(crate) similar: Mat<f64>,
     /// The differences of dissimilar pairs, one a row.
-    pub(super) x: Mat<f64>,
-    pub(super) weights: Vec<f64>,
+    pub(crate) x: Mat<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 impl Sides {
@@ -168,7 +172,7 @@ impl Sides {
     fn projected(&self, a: &Mat<f64>, t: f64) -> Result<Option<Mat<f64>>> {
         let inside = |mu: f64| -> Result<(Mat<f64>, f64)> {
             let moved = combined(a, -mu, &self.similar);
-            let e = eigen(moved.as_ref(), "A", &mut Spare::default())?;
+            let e = eigen(moved.as_ref(), "A", &mut Workspace::default())?;
             let values: Vec<f64> = e.values.iter().map(|x| x.max(0.0)).collect();
             let a = weighted_gram(e.vectors.as_ref(), &values);
             let value = inner(&a, &self.similar);

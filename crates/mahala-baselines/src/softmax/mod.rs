@@ -13,50 +13,51 @@
 //! were few at the last evaluation, `softmax_near` looks for those alone.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use super::labelled::Labelled;
-use super::softmax_near;
-use crate::footprint::Shape;
+mod nearest;
+
+use crate::labelled::Labelled;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use mahala::footprint::Shape;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Sums made side by side, each of its own blocks: their number is fixed, so that bits do not depend on
 /// threads.
-pub(super) const GROUPS: usize = 8;
+pub(crate) const GROUPS: usize = 8;
 /// Numbers treated at once.
 const LANES: usize = 16;
 /// Cells of a block: what stays in a core's cache.
 const CELLS: usize = 1 << 16;
 
 /// What is known of one row's distribution.
-pub(super) struct RowSums {
+pub(crate) struct RowSums {
     /// `Σ_j e_ij`.
-    pub(super) all: f64,
+    pub(crate) all: f64,
     /// The same over i's class.
-    pub(super) same: f64,
+    pub(crate) same: f64,
     /// `m_i`, the squared distance to the nearest row.
-    pub(super) nearest: f64,
+    pub(crate) nearest: f64,
     /// How many other rows i's class has.
-    pub(super) peers: usize,
+    pub(crate) peers: usize,
 }
 
 /// What one row adds.
-pub(super) struct Weights {
+pub(crate) struct Weights {
     /// `a_i`.
-    pub(super) all: f64,
+    pub(crate) all: f64,
     /// `b_i`.
-    pub(super) same: f64,
+    pub(crate) same: f64,
     /// Its part of the objective.
-    pub(super) value: f64,
+    pub(crate) value: f64,
 }
 
 /// How a row's sums become its weights.
-pub(super) type Weigh<'a> = dyn Fn(&RowSums) -> Weights + Sync + 'a;
+pub(crate) type Weigh<'a> = dyn Fn(&RowSums) -> Weights + Sync + 'a;
 
 /// The kernel, and what it remembers from one evaluation to the next: where to look, not what is found.
-pub(super) struct Softmax<'a> {
+pub(crate) struct Softmax<'a> {
     data: &'a Labelled,
     /// Another row near each row, as of the last evaluation; empty before the first.
     nearest: Vec<usize>,
@@ -65,14 +66,14 @@ pub(super) struct Softmax<'a> {
 }
 
 impl<'a> Softmax<'a> {
-    pub(super) fn new(data: &'a Labelled) -> Self {
+    pub(crate) fn new(data: &'a Labelled) -> Self {
         Self { data, nearest: Vec::new(), kept: usize::MAX }
     }
 
     /// The sum of all rows' values, and `Σ_ij w_ij x_ij x_ijᵀ`, for the rows `z` under the current metric.
-    pub(super) fn weighted_scatter(&mut self, z: &[f64], weigh: &Weigh<'_>) -> (f64, Mat<f64>) {
-        if self.kept <= softmax_near::most(self.data.len()) {
-            let near = softmax_near::weighted_scatter(self.data, z, &mut self.nearest, weigh);
+    pub(crate) fn weighted_scatter(&mut self, z: &[f64], weigh: &Weigh<'_>) -> (f64, Mat<f64>) {
+        if self.kept <= nearest::most(self.data.len()) {
+            let near = nearest::weighted_scatter(self.data, z, &mut self.nearest, weigh);
             if let Some((value, scatter, kept)) = near {
                 self.kept = kept;
                 return (value, scatter);
@@ -98,7 +99,7 @@ impl<'a> Softmax<'a> {
         }
         let x = self.data.rows().as_mat();
         let scaled = Mat::from_fn(n, d, |i, j| x[(i, j)] * diagonal[i]);
-        let gram = crate::linalg::product(x.transpose(), scaled.as_ref());
+        let gram = mahala_kernels::blas::product(x.transpose(), scaled.as_ref());
         let cell =
             |i: usize, j: usize| 0.5 * (gram[(i, j)] + gram[(j, i)]) - product[(i, j)] - product[(j, i)];
         (value, Mat::from_fn(d, d, cell))
@@ -106,8 +107,8 @@ impl<'a> Softmax<'a> {
 }
 
 /// What the kernel holds: the sums of all groups, and the list of near pairs where that is taken.
-pub(super) fn softmax_numbers(shape: &Shape) -> f64 {
-    shape.matrices(GROUPS as f64 + 4.0, 2.0) + 8.0 * softmax_near::most(shape.rows) as f64
+pub(crate) fn softmax_numbers(shape: &Shape) -> f64 {
+    shape.matrices(GROUPS as f64 + 4.0, 2.0) + 8.0 * nearest::most(shape.rows) as f64
 }
 
 struct Task<'a> {
@@ -306,12 +307,12 @@ fn members(class: &Range<usize>, lane: usize, value: f64) -> [f64; LANES] {
 }
 
 /// Exponents below this count as −∞.
-pub(super) const SMALLEST: f64 = -50.0;
+pub(crate) const SMALLEST: f64 = -50.0;
 
 /// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without a branch or a fused
 /// operation, so that it is done in parallel and gives the same bits on every machine.
 #[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     // 1.5·2⁵²: added, it rounds to a whole number, which is then in the last bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
     // ln 2 in two parts, the first with zeros at its end.
@@ -362,7 +363,7 @@ mod tests {
 
     /// Rows, some of which see all others and some few.
     fn rows_and_labels(n: usize, d: usize) -> Labelled {
-        use crate::{Dataset, Labels, Random, Rows};
+        use mahala::{Dataset, Labels, Random, Rows};
         let mut random = Random::new(5, 0);
         let spread = |cell: usize| if cell < 40 * d { 1.0 } else { 12.0 };
         let values = (0..n * d).map(|cell| spread(cell) * (random.uniform() - 0.5)).collect();
@@ -403,9 +404,9 @@ mod tests {
         // all pairs again, for a list of what is near at the scale before is too long.
         for (scale, listed) in [(1.0, false), (60.0, false), (60.0, true), (90.0, true), (1.0, false)] {
             let z: Vec<f64> = data.rows().values().iter().map(|x| scale * x).collect();
-            let few = softmax.kept <= softmax_near::most(data.len());
+            let few = softmax.kept <= nearest::most(data.len());
             let remembered = &mut softmax.nearest.clone();
-            let near = few && softmax_near::weighted_scatter(&data, &z, remembered, &weigh).is_some();
+            let near = few && nearest::weighted_scatter(&data, &z, remembered, &weigh).is_some();
             assert_eq!(near, listed, "{scale}");
             let (value, scatter) = softmax.weighted_scatter(&z, &weigh);
             let (expected, sum) = pair_by_pair(&data, scale);

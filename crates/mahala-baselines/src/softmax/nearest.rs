@@ -11,12 +11,12 @@
 //! ```
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use super::labelled::Labelled;
-use super::reach::Reach;
-use super::softmax::{GROUPS, RowSums, SMALLEST, Weigh, Weights, exp};
-use crate::distance::squared_distance;
-use crate::linalg::product;
+use crate::labelled::Labelled;
+use crate::reach::Reach;
+use crate::softmax::{GROUPS, RowSums, SMALLEST, Weigh, Weights, exp};
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::knn::distance::squared_distance;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -26,7 +26,7 @@ const LONGEST: usize = 1 << 20;
 const TOGETHER: usize = 1 << 16;
 
 /// Up to this many pairs, each counted twice, the list is faster than all `n²`.
-pub(super) fn most(n: usize) -> usize {
+pub(crate) fn most(n: usize) -> usize {
     (n * n / 16).min(2 * LONGEST)
 }
 
@@ -43,9 +43,9 @@ impl Pair {
     }
 }
 
-/// As [`super::softmax::Softmax::weighted_scatter`], and how many `e_ij` are not 0; None if there are too many
+/// As [`crate::softmax::Softmax::weighted_scatter`], and how many `e_ij` are not 0; None if there are too many
 /// pairs. `nearest` names a row for each row: the nearer, the shorter the list.
-pub(super) fn weighted_scatter(
+pub(crate) fn weighted_scatter(
     data: &Labelled,
     z: &[f64],
     nearest: &mut [usize],

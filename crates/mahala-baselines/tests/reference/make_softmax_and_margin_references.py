@@ -1,4 +1,4 @@
-"""Writes rivals.json: what public implementations of LMNN, NCA and MCML's objective reach on Iris and Wine.
+"""Writes softmax_and_margin.json: what public implementations of LMNN, NCA and MCML's objective reach on Iris and Wine.
 
     python -m venv env && env/bin/pip install "scikit-learn<1.8" metric-learn==0.7.0 scipy numpy
     env/bin/python make_rival_references.py
@@ -124,7 +124,7 @@ def main():
             "nca": nca,
             "mcml": mcml(x, y),
         }
-    (HERE / "rivals.json").write_text(json.dumps(out, indent=1) + "\n")
+    (HERE / "softmax_and_margin.json").write_text(json.dumps(out, indent=1) + "\n")
 
 
 if __name__ == "__main__":

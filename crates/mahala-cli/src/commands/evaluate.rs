@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use mahala::learners::{Report, Training};
+use mahala::learner::{Report, Training};
 use mahala::{Dataset, Folds, Gmml, Labels, Random, wrong_votes};
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Context as _, Result};
-use mahala::learners::{Learned, Report, Step, Training};
+use mahala::learner::{Learned, Report, Step, Training};
 use mahala::{
     Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
     threshold_in_coordinates,

@@ -4,8 +4,8 @@
 //! shuffles than sums.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::column;
 use crate::simd::{Eights, SUMS, as_eights, sum_of_eight};
+use crate::view::column;
 use faer::MatRef;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -13,18 +13,18 @@ use pulp::{Arch, Simd, WithSimd};
 const TOGETHER: usize = 4;
 
 /// `y −= M·x`
-pub(crate) fn subtract_product(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64]) {
+pub fn subtract_product(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64]) {
     Arch::new().dispatch(Subtract { y, m, x });
 }
 
 /// `y = Mᵀ·x`
-pub(crate) fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
+pub fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
     Arch::new().dispatch(Transposed { m, x, y });
 }
 
 /// `M·diag(weight)·Mᵀ·x` for some x, each with weights of its own, reading each column of `M` once, from row `from(k)` on:
 /// above it, and in the columns after it, it is 0.
-pub(crate) fn outer_times<const K: usize>(
+pub fn outer_times<const K: usize>(
     m: MatRef<'_, f64>,
     from: impl Fn(usize) -> usize,
     weights: impl Fn(usize) -> [f64; K],

@@ -1,7 +1,7 @@
 //! A matrix turned over its diagonal, by tiles: whole columns would miss the cache.
 
-use crate::linalg::{column, column_mut};
-use crate::memory::prefetch;
+use crate::prefetch::prefetch;
+use crate::view::{column, column_mut};
 use faer::{Mat, MatRef};
 
 /// Rows and columns that change sides together: a line of the cache of each.
@@ -9,7 +9,7 @@ const SIDE: usize = 8;
 type Tile = [[f64; SIDE]; SIDE];
 
 /// Copies the lower triangle onto the upper one.
-pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
+pub fn mirror_lower(matrix: &mut Mat<f64>) {
     let n = matrix.ncols();
     for left in (0..n).step_by(SIDE) {
         let width = SIDE.min(n - left);
@@ -34,7 +34,7 @@ pub(crate) fn mirror_lower(matrix: &mut Mat<f64>) {
 }
 
 /// `diag(weights)·Mᵀ`
-pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
+pub fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     let mut out = Mat::zeros(m.ncols(), m.nrows());
     for left in (0..m.ncols()).step_by(SIDE) {
         for top in (0..m.nrows()).step_by(SIDE) {
@@ -45,7 +45,7 @@ pub(crate) fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64
 }
 
 /// The same in the memory of `M`, if that is square.
-pub(crate) fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
+pub fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
     if matrix.nrows() != matrix.ncols() {
         return weighted_transpose(matrix.as_ref(), weights);
     }

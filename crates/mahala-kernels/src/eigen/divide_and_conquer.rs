@@ -6,9 +6,11 @@
 //! two d meet, an eigenpair of a half is one of the whole already (deflation). What costs is one product of
 //! matrices per level, and that runs at the speed of the machine.
 
-use crate::linalg::{ascending, both, column, column_mut};
-use crate::secular::Roots;
-use crate::small::{LARGEST, diagonalize, identity};
+use crate::eigen::qr_iteration::{LARGEST, diagonalize, identity};
+use crate::eigen::secular::Roots;
+use crate::order::ascending;
+use crate::parallel::both;
+use crate::view::{column, column_mut};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
 
@@ -22,7 +24,7 @@ const EPSILON: f64 = f64::EPSILON / 2.0;
 /// as large as `q`.
 ///
 /// `None` if an iteration did not converge, which no finite matrix has been seen to cause.
-pub(crate) fn eigen(
+pub fn eigen(
     d: &mut [f64],
     e: &mut [f64],
     mut q: MatMut<'_, f64>,
@@ -156,7 +158,7 @@ fn merge(
         let mut coefficients = coefficients.as_mut().subcols_mut(0, columns.ncols());
         for j in 0..columns.ncols() {
             let to = column_mut(coefficients.as_mut(), j);
-            crate::secular::eigenvector(&z, column_mut(columns.as_mut(), j), &grouped, to);
+            crate::eigen::secular::eigenvector(&z, column_mut(columns.as_mut(), j), &grouped, to);
         }
         let (top, bottom) = columns.split_at_row_mut(half);
         let coefficients = coefficients.as_ref();
@@ -235,13 +237,13 @@ fn secular(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
+    use crate::random::Random;
 
     /// `(‖QᵀQ − I‖, ‖TQ − QΛ‖/‖T‖)`, largest entries; and the eigenvalues, ascending.
     fn solved(d: &[f64], e: &[f64]) -> (f64, f64, Vec<f64>) {
         let n = d.len();
         let (mut values, mut q, mut room) = (d.to_vec(), Mat::zeros(n, n), Mat::zeros(n, n));
-        let par = crate::linalg::parallelism(n);
+        let par = crate::parallel::parallelism(n);
         let order = eigen(&mut values, &mut e.to_vec(), q.as_mut(), room.as_mut(), par).unwrap();
         let gram = q.transpose() * &q;
         let orthogonal = (&gram - Mat::<f64>::identity(n, n)).norm_max();

@@ -4,20 +4,23 @@
 //! whatever is smaller is noise (above 32 columns), or has lost digits (below, where QR iteration in graded order keeps most of them).
 //! Here the matrix is never formed. With `D = RRᵀ` it is `GᵀG` for `G = RᵀL`, every column of `G` is accurate in its own units, and `jacobi.rs` finds the singular values of `G` to high relative accuracy.
 
+use crate::cholesky::cholesky;
+use crate::eigen::jacobi::{Singular, singular};
 use crate::error::{Error, Result};
-use crate::jacobi::{Singular, singular};
-use crate::linalg::{
-    check_finite, cholesky, column, column_mut, exponent_of, parallelism, times_power_of_two,
-};
-use crate::memory::Spare;
+use crate::parallel::parallelism;
+use crate::scaling::{exponent_of, times_power_of_two};
+use crate::view::{check_finite, column, column_mut};
+use crate::workspace::Workspace;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatRef};
 
 /// Eigenvalues, ascending, as logarithms, and eigenvectors.
-pub(crate) struct LogEigen {
-    pub(crate) log_values: Vec<f64>,
-    pub(crate) vectors: Mat<f64>,
+pub struct LogEigen {
+    /// The logarithms of the eigenvalues.
+    pub log_values: Vec<f64>,
+    /// A column for each value.
+    pub vectors: Mat<f64>,
 }
 
 /// The ratio of diagonal entries from which columns count as graded: units that differ by a factor of 30.
@@ -31,17 +34,17 @@ const RIDGED: f64 = 1e13;
 const LARGEST: usize = 1024;
 
 /// Whether the diagonal of a positive semidefinite matrix says that a solver accurate to `eps·λ_max` would lose eigenvalues of it.
-pub(crate) fn is_graded(diagonal: impl ExactSizeIterator<Item = f64>) -> bool {
+pub fn is_graded(diagonal: impl ExactSizeIterator<Item = f64>) -> bool {
     diagonal.len() <= LARGEST && spans(diagonal, GRADED)
 }
 
 /// Whether the eigenvalues that such a solver found say so.
-pub(crate) fn are_lost(values: &[f64]) -> bool {
+pub fn are_lost(values: &[f64]) -> bool {
     values.len() <= LARGEST && spans(values.iter().copied(), NORM_WISE)
 }
 
 /// Whether they say so where `S` has a ridge.
-pub(crate) fn are_lost_below_ridge(values: &[f64]) -> bool {
+pub fn are_lost_below_ridge(values: &[f64]) -> bool {
     values.len() <= LARGEST && spans(values.iter().copied(), RIDGED)
 }
 
@@ -51,12 +54,12 @@ fn spans(values: impl Iterator<Item = f64>, ratio: f64) -> bool {
 }
 
 /// What is below this in ascending eigenvalues of such a solver may be rounding.
-pub(crate) fn rounding(values: &[f64]) -> f64 {
+pub fn rounding(values: &[f64]) -> f64 {
     values.len() as f64 * f64::EPSILON * values.last().map_or(0.0, |most| most.max(0.0))
 }
 
 /// The eigenpairs of `LᵀDL` for `D = RRᵀ`.
-pub(crate) fn of_product(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
+pub fn of_product(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
     let n = l.nrows();
     let mut g = Mat::zeros(n, n);
     matmul(
@@ -74,14 +77,14 @@ pub(crate) fn of_product(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static 
 }
 
 /// The eigenpairs of `L⁻¹BL⁻ᵀ` for `B = RRᵀ`.
-pub(crate) fn of_quotient(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
+pub fn of_quotient(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
     let mut g = r.to_owned();
     solve_lower_triangular_in_place(l, g.as_mut(), parallelism(l.nrows()));
     of_gram(g.transpose(), what)
 }
 
 /// The eigenpairs of `GᵀG`.
-pub(crate) fn of_gram(g: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
+pub fn of_gram(g: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
     let Singular { values, exponent, vectors } = singular(g, what)?;
     let log = |s: &f64| {
         // Of a number near 1, so that the exponent costs no digits.
@@ -94,7 +97,7 @@ pub(crate) fn of_gram(g: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen
 
 /// `R` with `D = RRᵀ`, of which the lower triangle is read, and how many pivots were at or below rounding, `n·eps` of their column's own
 /// size, and were raised to it. `sizes` stands in for the diagonal where that is 0. Lower triangular if none was raised.
-pub(crate) fn factor_of(d: MatRef<'_, f64>, sizes: &[f64]) -> Result<(Mat<f64>, usize)> {
+pub fn factor_of(d: MatRef<'_, f64>, sizes: &[f64]) -> Result<(Mat<f64>, usize)> {
     let n = d.nrows();
     // In units of each column's own, powers of two, in which every pivot has the same floor.
     let unit = |j: usize| exponent_of(if d[(j, j)] > 0.0 { d[(j, j)] } else { sizes[j] }).div_euclid(2);
@@ -103,7 +106,7 @@ pub(crate) fn factor_of(d: MatRef<'_, f64>, sizes: &[f64]) -> Result<(Mat<f64>, 
     let scaled = Mat::from_fn(n, n, scaled);
     check_finite(scaled.as_ref()).map_err(|_| Error::OutOfRange { what: "D" })?;
     let floor = n as f64 * f64::EPSILON;
-    let (mut r, raised) = match cholesky(scaled.as_ref(), "D", &mut Spare::default()) {
+    let (mut r, raised) = match cholesky(scaled.as_ref(), "D", &mut Workspace::default()) {
         Ok(r) if (0..n).all(|j| r[(j, j)] * r[(j, j)] > floor) => (r, 0),
         _ => pivoted_cholesky(scaled, floor),
     };
@@ -141,7 +144,7 @@ fn pivoted_cholesky(mut m: Mat<f64>, floor: f64) -> (Mat<f64>, usize) {
 }
 
 /// The squared lengths of the rows of a lower triangular factor: the diagonal of `LLᵀ`.
-pub(crate) fn squared_rows(l: MatRef<'_, f64>) -> Vec<f64> {
+pub fn squared_rows(l: MatRef<'_, f64>) -> Vec<f64> {
     let mut squares = vec![0.0; l.nrows()];
     for j in 0..l.ncols() {
         squares[j..].iter_mut().zip(&column(l, j)[j..]).for_each(|(sum, x)| *sum += x * x);

@@ -11,12 +11,12 @@
 //! Sums run in a fixed order, without fused multiplication, on one thread: the bits depend on neither processor nor threads.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
+use crate::aligned::AlignedVec;
 use crate::error::{Error, Result};
-use crate::linalg::{
-    ascending, check_finite, column, column_mut, descending, exponent_of, times_power_of_two,
-};
-use crate::memory::Lines;
+use crate::order::{ascending, descending};
+use crate::scaling::{exponent_of, times_power_of_two};
 use crate::simd::{Work, run};
+use crate::view::{check_finite, column, column_mut};
 use faer::{Mat, MatRef};
 
 /// Partial sums of a product of columns: four registers of four, which hide the latency of the additions.
@@ -29,18 +29,20 @@ const MOST_SWEEPS: usize = 40;
 const TOP: i32 = 400;
 
 /// Singular values, ascending, and the right singular vectors, as columns.
-pub(crate) struct Singular {
+pub struct Singular {
     /// In units of 2^exponent.
-    pub(crate) values: Vec<f64>,
-    pub(crate) exponent: i32,
-    pub(crate) vectors: Mat<f64>,
+    pub values: Vec<f64>,
+    /// The power of two that all values are to be multiplied by.
+    pub exponent: i32,
+    /// The right singular vectors, a column each.
+    pub vectors: Mat<f64>,
 }
 
 /// The singular value decomposition of a matrix with at least as many rows as columns, without its left vectors.
 ///
 /// # Errors
 /// An entry that is not finite, or no convergence.
-pub(crate) fn singular(g: MatRef<'_, f64>, what: &'static str) -> Result<Singular> {
+pub fn singular(g: MatRef<'_, f64>, what: &'static str) -> Result<Singular> {
     check_finite(g).map_err(|_| Error::OutOfRange { what })?;
     let n = g.ncols();
     let largest = g.norm_max();
@@ -68,7 +70,7 @@ pub(crate) fn singular(g: MatRef<'_, f64>, what: &'static str) -> Result<Singula
 
 /// Columns padded with zeros to whole registers.
 struct Columns {
-    cells: Lines,
+    cells: AlignedVec,
     rows: usize,
     count: usize,
     stride: usize,
@@ -77,7 +79,7 @@ struct Columns {
 impl Columns {
     fn zeros(rows: usize, count: usize) -> Self {
         let stride = rows.next_multiple_of(LANES);
-        Self { cells: Lines::zeros(stride * count), rows, count, stride }
+        Self { cells: AlignedVec::zeros(stride * count), rows, count, stride }
     }
 
     /// A matrix times a power of two, its rows by descending size: with pivoted columns the factorisation is then accurate
@@ -315,9 +317,9 @@ fn rotate(x: &mut [f64], y: &mut [f64], cosine: f64, sine: f64) {
 #[allow(clippy::cast_possible_wrap, reason = "indices of small matrices")]
 mod tests {
     use super::*;
-    use crate::Random;
-    use crate::linalg::eigen;
-    use crate::memory::Spare;
+    use crate::eigen::eigen;
+    use crate::random::Random;
+    use crate::workspace::Workspace;
 
     fn uniform(n: usize, seed: u64) -> Mat<f64> {
         let mut random = Random::new(seed, 0);
@@ -354,7 +356,8 @@ mod tests {
                 values.is_sorted() && orthogonal < 1e-14 && images < 1e-12,
                 "{n}: {orthogonal:e} {images:e}"
             );
-            let squares = eigen((g.transpose() * &g).as_ref(), "GᵀG", &mut Spare::default()).unwrap().values;
+            let squares =
+                eigen((g.transpose() * &g).as_ref(), "GᵀG", &mut Workspace::default()).unwrap().values;
             for (s, square) in values.iter().zip(&squares) {
                 // The product has a rounding for each of its terms.
                 assert!((s * s - square).abs() < 1e-13 * squares[n - 1], "{n}");

@@ -4,13 +4,13 @@
 //! Columns are [`HEIGHT`] long whatever the order, zero below it, so that loops run over whole registers.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::descending;
+use crate::order::descending;
 use crate::simd::{Work, run};
 use faer::MatRef;
 use std::ops::Range;
 
 /// The largest order.
-pub(crate) const LARGEST: usize = 32;
+pub const LARGEST: usize = 32;
 const HEIGHT: usize = LARGEST;
 /// Numbers in one register.
 const LANES: usize = 4;
@@ -19,10 +19,10 @@ const EPSILON: f64 = f64::EPSILON / 2.0;
 const MOST_SWEEPS: usize = 60;
 
 /// Columns of a small matrix.
-pub(crate) type Columns = [[f64; HEIGHT]; LARGEST];
+pub type Columns = [[f64; HEIGHT]; LARGEST];
 
 /// The first columns of the identity: what the eigenvectors of a tridiagonal matrix start from.
-pub(crate) fn identity() -> Columns {
+pub fn identity() -> Columns {
     let mut columns = [[0.0; HEIGHT]; LARGEST];
     columns.iter_mut().enumerate().for_each(|(i, column)| column[i] = 1.0);
     columns
@@ -30,7 +30,7 @@ pub(crate) fn identity() -> Columns {
 
 /// Eigenvalues, in no particular order, of a matrix of which the lower triangle is read, and its eigenvectors in the
 /// place of the identity; `None` if the iteration does not end.
-pub(crate) fn eigen(matrix: MatRef<'_, f64>, q: &mut Columns) -> Option<Vec<f64>> {
+pub fn eigen(matrix: MatRef<'_, f64>, q: &mut Columns) -> Option<Vec<f64>> {
     let n = matrix.nrows();
     let mut a = [[0.0; HEIGHT]; LARGEST];
     // Graded from large to small, small eigenvalues keep their digits.
@@ -52,7 +52,7 @@ pub(crate) fn eigen(matrix: MatRef<'_, f64>, q: &mut Columns) -> Option<Vec<f64>
 
 /// Turns `d` into eigenvalues, in no particular order, and the columns of `q` with it; `None` if the
 /// iteration does not end.
-pub(crate) fn diagonalize(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEIGHT]]) -> Option<()> {
+pub fn diagonalize(d: &mut [f64], e: &mut [f64], q: &mut [[f64; HEIGHT]]) -> Option<()> {
     run(Tridiagonal { d, e, q })
 }
 

@@ -5,8 +5,8 @@
 //! however close to a pole the root is: the eigenvectors are made of these differences.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{column, column_mut};
 use crate::simd::{as_eights, as_eights_mut, in_eights, sum_of_eight};
+use crate::view::{column, column_mut};
 use faer::MatMut;
 use pulp::{Arch, Simd, WithSimd};
 
@@ -15,20 +15,22 @@ const EPSILON: f64 = f64::EPSILON / 2.0;
 const MOST_STEPS: usize = 100;
 
 /// Roots `first..` of the equation.
-pub(crate) struct Roots<'a> {
+pub struct Roots<'a> {
     /// Ascending, distinct.
-    pub(crate) d: &'a [f64],
+    pub d: &'a [f64],
     /// No 0 among them.
-    pub(crate) z: &'a [f64],
-    pub(crate) rho: f64,
-    pub(crate) first: usize,
+    pub z: &'a [f64],
+    /// The weight of the rank-one update.
+    pub rho: f64,
+    /// The first root to be found.
+    pub first: usize,
 }
 
 impl Roots<'_> {
     /// As many roots as there are `values`: writes `d_i − λ_j` into column `j − first`, and returns for each i
     /// what these roots contribute to `−ẑ_i² = Π_j (d_i − λ_j) / Π_{j≠i} (d_i − d_j)`. `None` if one was not
     /// found.
-    pub(crate) fn solve(self, differences: MatMut<'_, f64>, values: &mut [f64]) -> Option<Vec<f64>> {
+    pub fn solve(self, differences: MatMut<'_, f64>, values: &mut [f64]) -> Option<Vec<f64>> {
         Arch::new().dispatch(Solve { roots: self, differences, values })
     }
 }
@@ -92,7 +94,7 @@ impl Solve<'_> {
 }
 
 /// The eigenvector `z_i/(d_i − λ)` of length 1 from the differences (which it uses up), in the order `grouped`.
-pub(crate) fn eigenvector(z: &[f64], differences: &mut [f64], grouped: &[usize], to: &mut [f64]) {
+pub fn eigenvector(z: &[f64], differences: &mut [f64], grouped: &[usize], to: &mut [f64]) {
     Arch::new().dispatch(Vector { z, differences: &mut differences[..z.len()], grouped, to });
 }
 

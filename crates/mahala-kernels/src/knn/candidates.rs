@@ -8,9 +8,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The candidates of one query: all rows whose score may still be among the `k` best.
-pub(crate) struct Candidates {
-    pub(crate) k: usize,
-    pub(crate) error: f32,
+pub struct Candidates {
+    /// How many neighbours are wanted.
+    pub k: usize,
+    /// How far a score may be off.
+    pub error: f32,
     /// Scores below this cannot be among the `k` best: the k-th best so far minus twice the error.
     bound: f32,
     /// The `k` best scores so far, the worst of them on top.
@@ -20,14 +22,15 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    pub(crate) fn new(k: usize, error: f32) -> Self {
+    /// No candidate yet.
+    pub fn new(k: usize, error: f32) -> Self {
         // Every finite score reaches the first bound; the −∞ of rows that only fill a panel does not.
         let (best, found) = (BinaryHeap::with_capacity(k), Vec::with_capacity(2 * k));
         Self { k, error, bound: f32::MIN, best, found, prune_at: 4 * k + 64 }
     }
 
     /// Raises the bound: `k` scores are known to be at least `kth`. Returns the bound.
-    pub(crate) fn raise(&mut self, kth: f32) -> f32 {
+    pub fn raise(&mut self, kth: f32) -> f32 {
         let bound = kth - 2.0 * self.error;
         // Rounded down, so that the bound stays one; never below what every finite score reaches.
         self.bound = (bound - bound.abs() * f32::EPSILON).max(self.bound);
@@ -35,7 +38,7 @@ impl Candidates {
     }
 
     /// Stores a row whose score reaches the bound; returns the bound then.
-    pub(crate) fn offer(&mut self, score: f32, row: usize) -> f32 {
+    pub fn offer(&mut self, score: f32, row: usize) -> f32 {
         if score >= self.bound {
             self.push(score, row);
         }
@@ -60,18 +63,18 @@ impl Candidates {
     }
 
     /// How many are stored.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.found.len()
     }
 
     /// Drops what the bound has passed.
-    pub(crate) fn prune(&mut self) {
+    pub fn prune(&mut self) {
         let bound = self.bound;
         self.found.retain(|candidate| candidate.0 >= bound);
     }
 
     /// The candidates, in the order of the rows.
-    pub(crate) fn into_indices(self) -> impl Iterator<Item = usize> {
+    pub fn into_indices(self) -> impl Iterator<Item = usize> {
         let bound = self.bound;
         self.found.into_iter().filter(move |found| found.0 >= bound).map(|(_, row)| row as usize)
     }

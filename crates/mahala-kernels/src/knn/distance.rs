@@ -5,12 +5,12 @@
 use crate::simd::{Work, run};
 
 /// `Σ(x_j − y_j)²`.
-pub(crate) fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
+pub fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
     squared_distances(x, [y])[0]
 }
 
 /// [`squared_distance`] from one row to several, all at once: while one is waited for, others come from memory.
-pub(crate) fn squared_distances<const N: usize>(x: &[f64], ys: [&[f64]; N]) -> [f64; N] {
+pub fn squared_distances<const N: usize>(x: &[f64], ys: [&[f64]; N]) -> [f64; N] {
     run(SquaredDistances(x, ys))
 }
 

@@ -4,9 +4,8 @@
 //! The distance to a box is that to its nearest point, by the same formula as that to a row, in the same order: no rounding
 //! makes it the larger of the two. So the answer is that of the plain search, ties included.
 
-use crate::dataset::Rows;
-use crate::linalg::both;
-use crate::neighbors::Neighbors;
+use crate::parallel::both;
+use crate::rows::RowsRef;
 use faer::Par;
 use rayon::prelude::*;
 
@@ -30,7 +29,7 @@ type Point = [f64; COLUMNS];
 
 /// Rows in the order of the tree.
 #[derive(Debug, Clone)]
-pub(crate) struct Tree {
+pub struct Tree {
     points: Vec<Point>,
     /// The number of each row.
     rows: Vec<usize>,
@@ -54,14 +53,14 @@ struct Best {
 }
 
 /// Whether a tree is the faster way: for a search with so many queries, or for any if there is one already.
-pub(crate) fn pays(rows: &Rows, queries: Option<usize>, k: usize) -> bool {
+pub fn pays(rows: RowsRef<'_>, queries: Option<usize>, k: usize) -> bool {
     let many = queries.is_none_or(|queries| queries >= QUERIES);
     rows.columns() <= COLUMNS && rows.len() >= ROWS << rows.columns() && many && k <= NEIGHBOURS
 }
 
 impl Tree {
     /// Of at most [`COLUMNS`] columns.
-    pub(crate) fn new(rows: &Rows) -> Self {
+    pub fn new(rows: RowsRef<'_>) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         let depth = rows.len().div_ceil(LEAF).next_power_of_two().ilog2();
         let all: Vec<Point> = (0..rows.len()).map(|i| point(rows.row(i))).collect();
@@ -73,8 +72,8 @@ impl Tree {
         tree
     }
 
-    /// The `k` nearest rows of each query.
-    pub(crate) fn search(&self, queries: &Rows, k: usize) -> Neighbors {
+    /// The `k` nearest rows of each query: distances and row numbers, query after query.
+    pub fn search(&self, queries: RowsRef<'_>, k: usize) -> Vec<(f64, usize)> {
         let chunks: Vec<&[f64]> = queries.values().chunks(TOGETHER * queries.columns()).collect();
         let answers = chunks.into_par_iter().map(|chunk| {
             let mut answers = Vec::with_capacity(TOGETHER * k);
@@ -86,7 +85,7 @@ impl Tree {
             answers
         });
         let answers: Vec<Vec<(f64, usize)>> = answers.collect();
-        Neighbors::new(k, answers.into_iter().flatten())
+        answers.into_iter().flatten().collect()
     }
 
     /// Describes a part and those within it.
@@ -206,17 +205,27 @@ fn square(x: &Point, y: &Point) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Knn, Random};
+    use crate::knn::search::Index;
+    use crate::random::Random;
 
-    fn rows(n: usize, d: usize, seed: u64, f: impl Fn(f64) -> f64) -> Rows {
+    struct Table(Vec<f64>, usize);
+
+    impl Table {
+        fn view(&self) -> RowsRef<'_> {
+            RowsRef::new(&self.0, self.1)
+        }
+    }
+
+    fn rows(n: usize, d: usize, seed: u64, f: impl Fn(f64) -> f64) -> Table {
         let mut random = Random::new(seed, 0);
-        Rows::new((0..n * d).map(|_| f(random.uniform())).collect(), d).unwrap()
+        Table((0..n * d).map(|_| f(random.uniform())).collect(), d)
     }
 
     /// Few enough queries for the plain search.
-    fn assert_as_plain(rows: &Rows, queries: &Rows, k: usize) {
+    fn assert_as_plain(rows: &Table, queries: &Table, k: usize) {
+        let (rows, queries) = (rows.view(), queries.view());
         assert!(queries.len() < QUERIES);
-        let plain = Knn::new(rows.clone()).unwrap().search(queries, k).unwrap();
+        let plain = Index::new(rows).search(rows, queries, k);
         assert_eq!(Tree::new(rows).search(queries, k), plain, "{} x {}, k = {k}", rows.len(), rows.columns());
     }
 
@@ -253,16 +262,17 @@ mod tests {
 
     #[test]
     fn a_search_with_many_queries_plants_a_tree_and_one_beyond_its_range_does_not() {
-        let knn = Knn::new(rows(ROWS << 2, 2, 13, |x| x)).unwrap();
+        let table = rows(ROWS << 2, 2, 13, |x| x);
+        let knn = Index::new(table.view());
         let (many, few) = (rows(QUERIES, 2, 14, |x| x), rows(3, 2, 15, |x| x));
-        let before = knn.search(&few, 5).unwrap();
+        let before = knn.search(table.view(), few.view(), 5);
         assert!(!knn.has_tree());
-        knn.search(&many, NEIGHBOURS + 1).unwrap();
+        knn.search(table.view(), many.view(), NEIGHBOURS + 1);
         assert!(!knn.has_tree());
-        knn.search(&rows(QUERIES, 2, 16, |x| 1e200 * x), 5).unwrap();
+        knn.search(table.view(), rows(QUERIES, 2, 16, |x| 1e200 * x).view(), 5);
         assert!(!knn.has_tree());
-        knn.search(&many, 5).unwrap();
+        knn.search(table.view(), many.view(), 5);
         assert!(knn.has_tree());
-        assert_eq!(knn.search(&few, 5).unwrap(), before);
+        assert_eq!(knn.search(table.view(), few.view(), 5), before);
     }
 }

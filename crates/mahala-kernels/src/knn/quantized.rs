@@ -2,13 +2,13 @@
 //! each feature's values together; and how far scores computed from them can be off.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::dataset::Rows;
-use crate::distance::squared_distance;
-use crate::knn_kernel::{Number, PIECE, QUERIES, ROWS};
+use crate::knn::distance::squared_distance;
+use crate::knn::scan::{Number, PIECE, QUERIES, ROWS};
+use crate::rows::RowsRef;
 use crate::simd::{Work, is_wide, run};
 
 /// What rounding to these numbers costs.
-pub(crate) trait Rounding: Number {
+pub trait Rounding: Number {
     /// What a query of this norm is multiplied by, where rows are multiplied by `unit`.
     fn query_unit(unit: f64, norm: f64) -> f64;
 
@@ -19,7 +19,7 @@ pub(crate) trait Rounding: Number {
 
 /// Rows in panels.
 #[derive(Debug, Clone)]
-pub(crate) struct Panels<N> {
+pub struct Panels<N> {
     /// What rows are multiplied by.
     unit: f64,
     /// All panels and their starts; where they would take too much memory, they are made anew for each block of queries.
@@ -29,7 +29,8 @@ pub(crate) struct Panels<N> {
 }
 
 /// Queries as the kernel reads them.
-pub(crate) struct Tiles<N> {
+pub struct Tiles<N> {
+    /// The quantised queries.
     pub values: Vec<N>,
     /// What brings a query's scores into the unit of the rows.
     pub factors: Vec<[f32; QUERIES]>,
@@ -39,7 +40,7 @@ pub(crate) struct Tiles<N> {
 
 impl<N: Rounding> Panels<N> {
     /// Rows of at most this length from the centre, times the unit; kept if they take no more than so many bytes.
-    pub(crate) fn new(rows: &Rows, centre: &[f64], longest: f64, unit: f64, most: usize) -> Self {
+    pub fn new(rows: RowsRef<'_>, centre: &[f64], longest: f64, unit: f64, most: usize) -> Self {
         let numbers = rows.len().next_multiple_of(ROWS) * padded::<N>(centre.len());
         let mut panels = Self { unit, kept: None, longest: longest * unit };
         if numbers * size_of::<N>() <= most {
@@ -56,12 +57,12 @@ impl<N: Rounding> Panels<N> {
     }
 
     /// Whether the panels need not be made again.
-    pub(crate) fn are_kept(&self) -> bool {
+    pub fn are_kept(&self) -> bool {
         self.kept.is_some()
     }
 
     /// Queries of these norms in tiles.
-    pub(crate) fn tiles(&self, queries: &[&[f64]], norms: &[f64], centre: &[f64]) -> Tiles<N> {
+    pub fn tiles(&self, queries: &[&[f64]], norms: &[f64], centre: &[f64]) -> Tiles<N> {
         let units: Vec<f64> = norms.iter().map(|&norm| N::query_unit(self.unit, norm)).collect();
         let mut factors = vec![[0.0; QUERIES]; queries.len().div_ceil(QUERIES)];
         let mut errors = Vec::with_capacity(queries.len());
@@ -74,16 +75,16 @@ impl<N: Rounding> Panels<N> {
     }
 
     /// All panels and their starts, if they are kept.
-    pub(crate) fn kept(&self) -> Option<(&[N], &[f32])> {
+    pub fn kept(&self) -> Option<(&[N], &[f32])> {
         self.kept.as_ref().map(|(panels, starts)| (panels.as_slice(), starts.as_slice()))
     }
 
     /// Calls `meet` with blocks of panels, each small enough to stay in the cache while many queries meet it: the first
     /// row, the panels, and their starts: `−½‖y‖²` of each row, −∞ for those that fill the last panel. Stops where the
     /// answer is no, and returns the last answer.
-    pub(crate) fn blocks(
+    pub fn blocks(
         &self,
-        rows: &Rows,
+        rows: RowsRef<'_>,
         centre: &[f64],
         mut meet: impl FnMut(usize, &[N], &[f32]) -> bool,
     ) -> bool {
@@ -101,7 +102,7 @@ impl<N: Rounding> Panels<N> {
     }
 
     /// A block of panels from row `first` on.
-    fn pack(&self, rows: &Rows, centre: &[f64], first: usize, block: &mut Vec<N>) {
+    fn pack(&self, rows: RowsRef<'_>, centre: &[f64], first: usize, block: &mut Vec<N>) {
         let d = centre.len();
         let most = rows_together(padded::<N>(d));
         let rows: Vec<&[f64]> = rows.values()[first * d..].chunks_exact(d).take(most).collect();
@@ -111,7 +112,7 @@ impl<N: Rounding> Panels<N> {
 
 /// Rows, centred and each times its unit, `WIDTH` at a time with each feature's values together; the last group is filled up
 /// with zeros.
-pub(crate) fn pack<N: Number, const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], units: &[f64]) -> Vec<N> {
+pub fn pack<N: Number, const WIDTH: usize>(rows: &[&[f64]], centre: &[f64], units: &[f64]) -> Vec<N> {
     let mut packed = Vec::new();
     pack_into::<N, WIDTH>(rows, centre, units, &mut packed);
     packed
@@ -122,12 +123,12 @@ const LONGEST: f64 = 32_000.0;
 
 /// What brings rows of this length into 16-bit integers; nothing if integers do not suit. Where there is an instruction for
 /// the products, they have half again the speed of single precision.
-pub(crate) fn integer_unit(longest: f64) -> Option<f64> {
+pub fn integer_unit(longest: f64) -> Option<f64> {
     (is_wide() && longest > 1e-250 && longest < 1e250).then(|| LONGEST / longest)
 }
 
 /// What rows are multiplied by in single precision: a power of two that brings rows of this length below 1; 1 if there is none.
-pub(crate) fn single_unit(longest: f64) -> f64 {
+pub fn single_unit(longest: f64) -> f64 {
     if longest > 0.0 && longest.is_finite() {
         // Clamped: beside subnormal rows the power itself would overflow.
         2f64.powi((-(longest.log2().floor() as i32) - 1).min(1000))
@@ -137,7 +138,7 @@ pub(crate) fn single_unit(longest: f64) -> f64 {
 }
 
 /// A centre: the mean of a thousand rows or so. Divided first, for a sum of rows near 1e308 would overflow.
-pub(crate) fn centre(rows: &Rows) -> Vec<f64> {
+pub fn centre(rows: RowsRef<'_>) -> Vec<f64> {
     let looked_at = || rows.values().chunks_exact(rows.columns()).step_by(rows.len().div_ceil(1024));
     let share = 1.0 / looked_at().len() as f64;
     let mut centre = vec![0.0; rows.columns()];
@@ -148,7 +149,7 @@ pub(crate) fn centre(rows: &Rows) -> Vec<f64> {
 }
 
 /// The length of a row from the centre on.
-pub(crate) fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
+pub fn centred_norm(row: &[f64], centre: &[f64]) -> f64 {
     let squares = squared_distance(row, centre);
     if squares > 1e-280 && squares < 1e300 {
         return squares.sqrt();
@@ -205,7 +206,7 @@ fn rows_together(d: usize) -> usize {
 }
 
 /// `−½‖y‖²` of each packed row; −∞ for those that fill the last panel, after `n` rows.
-pub(crate) fn starts<N: Number>(panels: &[N], d: usize, n: usize) -> Vec<f32> {
+pub fn starts<N: Number>(panels: &[N], d: usize, n: usize) -> Vec<f32> {
     let mut starts = Vec::with_capacity(panels.len() / d);
     for panel in panels.chunks_exact(d * ROWS) {
         let mut squares = [0.0f64; ROWS];

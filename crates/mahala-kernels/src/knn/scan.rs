@@ -11,23 +11,24 @@
 use crate::simd::{Work, run};
 
 /// Queries in a tile.
-pub(crate) const QUERIES: usize = 6;
+pub const QUERIES: usize = 6;
 /// Rows in a panel.
-pub(crate) const ROWS: usize = 16;
+pub const ROWS: usize = 16;
 
 /// Features summed before they are added to the score: the rounding of a sum of d terms grows with the
 /// longest chain of additions, here `PIECE + d/PIECE` instead of d.
-pub(crate) const PIECE: usize = 256;
+pub const PIECE: usize = 256;
 
 /// Tiles that meet a panel together, piece by piece: the panel's piece, at most 16 kB, stays in the nearest cache
 /// while those of the tiles pass.
 const TOGETHER: usize = 8;
 
 /// Numbers in which scores are computed.
-pub(crate) trait Number: Copy + Default + Into<f64> + Send + Sync {
+pub trait Number: Copy + Default + Into<f64> + Send + Sync {
     /// Features that lie together, of a row or of a query.
     const FEATURES: usize;
 
+    /// The nearest number of this kind.
     fn of(x: f64) -> Self;
 
     /// Adds the products of a tile's and a panel's features to the scores, times each query's factor (which is 1 for `f32`).
@@ -40,20 +41,24 @@ pub(crate) trait Number: Copy + Default + Into<f64> + Send + Sync {
 }
 
 /// The scores of one tile against one panel.
-pub(crate) type Scores = [[f32; ROWS]; QUERIES];
+pub type Scores = [[f32; ROWS]; QUERIES];
 
 /// A tile, a panel, their scores, and for each row a bit for each query whose bound the score reaches.
-pub(crate) struct Found<'a> {
+pub struct Found<'a> {
+    /// The tile of queries.
     pub tile: usize,
+    /// The panel of rows.
     pub panel: usize,
+    /// All scores of the tile against the panel.
     pub scores: &'a Scores,
+    /// For each row of the panel, the queries whose bound it reaches, as bits.
     pub reached: [u32; ROWS],
 }
 
 impl Found<'_> {
     /// Queries of the tile, rows of the panel and their scores.
     #[inline]
-    pub(crate) fn each(&self, mut told: impl FnMut(usize, usize, f32)) {
+    pub fn each(&self, mut told: impl FnMut(usize, usize, f32)) {
         for (row, &(mut queries)) in self.reached.iter().enumerate() {
             while queries != 0 {
                 let query = queries.trailing_zeros() as usize;
@@ -65,16 +70,20 @@ impl Found<'_> {
 }
 
 /// Told of a tile and a panel of which some score reaches its query's bound; may raise the bounds of the tile.
-pub(crate) type Told<'a> = dyn FnMut(&Found<'_>, &mut [f32; QUERIES]) + 'a;
+pub type Told<'a> = dyn FnMut(&Found<'_>, &mut [f32; QUERIES]) + 'a;
 
 /// Tiles of queries and panels of rows: `d × QUERIES` numbers for each tile, `d × ROWS` for each panel, where for
 /// every [`Number::FEATURES`] features one row comes after the other; a factor for each query, and a number for each
 /// row at which its scores `start + factor·(x·y)` begin.
 #[derive(Clone, Copy)]
-pub(crate) struct Packed<'a, N> {
+pub struct Packed<'a, N> {
+    /// Tiles of queries.
     pub tiles: &'a [N],
+    /// What brings a query's scores into the unit of the rows.
     pub factors: &'a [[f32; QUERIES]],
+    /// Panels of rows.
     pub panels: &'a [N],
+    /// `−½‖y‖²` of each row.
     pub starts: &'a [f32],
 }
 
@@ -97,12 +106,12 @@ impl<'a, N> Packed<'a, N> {
 }
 
 /// Scores tiles of queries, of which each has its bounds, against panels of rows.
-pub(crate) fn scan<N: Number>(packed: Packed<'_, N>, bounds: &mut [[f32; QUERIES]], told: &mut Told<'_>) {
+pub fn scan<N: Number>(packed: Packed<'_, N>, bounds: &mut [[f32; QUERIES]], told: &mut Told<'_>) {
     run(Scan { packed, bounds, told });
 }
 
 /// For each query of the tiles and each place in a panel, the highest score of the rows in that place.
-pub(crate) fn peaks<N: Number>(packed: Packed<'_, N>) -> Vec<Scores> {
+pub fn peaks<N: Number>(packed: Packed<'_, N>) -> Vec<Scores> {
     run(Peaks(packed))
 }
 

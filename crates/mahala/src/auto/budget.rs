@@ -1,9 +1,9 @@
 //! What the automatic mode may cost, in multiplications: about, but the same on every machine.
 
 use crate::auto::Auto;
-use crate::auto_folds::Fold;
-use crate::dataset::Dataset;
-use crate::recipe::Recipe;
+use crate::auto::folds::Fold;
+use crate::auto::recipe::Recipe;
+use crate::data::Dataset;
 
 /// What there is to spend, and what is spent.
 #[derive(Clone, Copy)]

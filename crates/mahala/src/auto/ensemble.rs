@@ -11,18 +11,19 @@
 //! most of them.
 
 use crate::auto::Trial;
-use crate::auto_folds::{WRONG_AT_K, difference};
-use crate::auto_search::{Kind, Search};
-use crate::dataset::{Dataset, Rows};
+use crate::auto::evaluator::Ground;
+use crate::auto::folds::{WRONG_AT_K, difference};
+use crate::auto::recipe::Recipe;
+use crate::auto::search::{Kind, Search};
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::{Dataset, Rows};
 use crate::error::{Error, Result};
-use crate::ground::Ground;
-use crate::knn::Knn;
-use crate::linalg::{eigen, product};
-use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::recipe::Recipe;
-use crate::standardize::ColumnStatistics;
+use crate::neighbors::Knn;
 use faer::Mat;
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::workspace::Workspace;
 
 /// Recipes of each kind in a blend.
 const EACH: usize = 4;
@@ -245,7 +246,7 @@ impl Sum {
         if !(0..gram.ncols()).all(|j| gram.col(j).iter().all(|x| x.is_finite())) {
             return Err(Error::OutOfRange { what: "the metric" });
         }
-        let e = eigen(gram.as_ref(), "A", &mut Spare::default())?;
+        let e = eigen(gram.as_ref(), "A", &mut Workspace::default())?;
         let least = e.values.last().copied().unwrap_or(0.0) * f64::EPSILON * d as f64;
         let kept: Vec<usize> = (0..e.values.len()).rev().filter(|&i| e.values[i] > least).collect();
         if kept.is_empty() {

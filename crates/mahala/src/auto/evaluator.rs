@@ -1,20 +1,20 @@
 //! Where recipes are followed: the training rows and their sums, the coordinates a recipe learns in, and its paths.
 
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::auto::null_directions::NullDirections;
+use crate::auto::recipe::{Recipe, Round};
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
-use crate::linalg::product;
+use crate::gmml::pencil::Subspace;
+use crate::gmml::regularize::Regularization;
+use crate::gmml::select_t::weighted;
+use crate::gmml::solution::{Solution, weights_at};
 use crate::metric::{Metric, project, standardized};
-use crate::null_directions::NullDirections;
 use crate::pairs::Pairs;
-use crate::recipe::{Recipe, Round};
-use crate::regularize::Regularization;
 use crate::scatter::Scatter;
-use crate::select::weighted;
-use crate::solution::{Solution, weights_at};
-use crate::standardize::ColumnStatistics;
-use crate::subspace::Subspace;
 use faer::Mat;
+use mahala_kernels::blas::product;
 use std::cell::RefCell;
 use std::rc::Rc;
 

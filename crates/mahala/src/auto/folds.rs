@@ -1,12 +1,12 @@
 //! The rows divided for the automatic mode, and the vote on those held out.
 
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::folds::Folds;
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::Result;
-use crate::folds::Folds;
-use crate::knn::Knn;
-use crate::neighbors::Neighbors;
-use crate::random::{Random, Stream};
-use crate::select::choose_rows;
+use crate::gmml::select_t::choose_rows;
+use crate::neighbors::Knn;
+use crate::neighbors::found::Neighbors;
 
 /// Small data are partitioned again until this many rows were tested.
 const REPEATED_ROWS: usize = 2000;

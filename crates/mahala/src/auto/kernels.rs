@@ -8,20 +8,21 @@
 //! over the rows learned on, in their own units or in standard deviations. Landmarks are drawn from the rows learned
 //! on, so that rows held out take no part.
 
+use crate::auto::budget;
+use crate::auto::budget::Budget;
+use crate::auto::ensemble::{Blended, blend};
+use crate::auto::evaluator::Ground;
+use crate::auto::folds::Fold;
+use crate::auto::recipe::Recipe;
+use crate::auto::search::{Kind, Search};
 use crate::auto::{Auto, Trial};
-use crate::auto_budget::{self, Budget};
-use crate::auto_folds::Fold;
-use crate::auto_search::{Kind, Search};
-use crate::blend::{Blended, blend};
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
-use crate::features::{Features, draw_landmarks};
-use crate::ground::Ground;
+use crate::gmml::select_t::Watch;
+use crate::kernel::nystrom::{Features, draw_landmarks};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
-use crate::recipe::Recipe;
-use crate::select::Watch;
-use crate::standardize::ColumnStatistics;
 use faer::Mat;
 use std::fmt;
 
@@ -155,7 +156,7 @@ impl Kernels<'_> {
         watch: &mut Watch<'_>,
         search: &mut dyn FnMut(&mut Search<'_, '_>) -> Result<T>,
     ) -> Result<Option<T>> {
-        let work = |fold: &Fold| auto_budget::features(fold, choice.landmarks.min(fold.train.len()));
+        let work = |fold: &Fold| budget::features(fold, choice.landmarks.min(fold.train.len()));
         let work = self.folds.iter().map(work).sum();
         if budget.forbids(work) {
             return Ok(None);
@@ -180,7 +181,7 @@ impl Kernels<'_> {
 /// Directions of pencils, and some t along each.
 fn try_ridges(search: &mut Search<'_, '_>) -> Result<()> {
     for ridge in RIDGES {
-        let work = search.folds.len() as f64 * auto_budget::pencil(search.columns);
+        let work = search.folds.len() as f64 * budget::pencil(search.columns);
         if search.budget.forbids(work) {
             return Ok(());
         }

@@ -5,23 +5,37 @@
 //! looked at more closely, and neighbourhood rounds are tried from the best of those. No single recipe wins for sure, so
 //! the best few of each kind are blended.
 
-use crate::all_pairs::check_labels;
-use crate::auto_budget::Budget;
-use crate::auto_folds::{divide, most_folds};
-use crate::auto_kernel::{InFeatures, KernelChoice, Kernels, landmarks_for};
-use crate::auto_search::Search;
-use crate::blend::{Blended, blend};
-use crate::dataset::{Dataset, Labels};
+mod budget;
+mod ensemble;
+mod evaluator;
+mod folds;
+mod kernels;
+mod learner;
+mod null_directions;
+mod recipe;
+mod report;
+mod search;
+
+pub use kernels::KernelChoice;
+pub use recipe::{Recipe, Round};
+
+use crate::auto::budget::Budget;
+use crate::auto::ensemble::{Blended, blend};
+use crate::auto::evaluator::Ground;
+use crate::auto::folds::{divide, most_folds};
+use crate::auto::kernels::{InFeatures, Kernels, landmarks_for};
+use crate::auto::search::Search;
+use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::Gmml;
-use crate::ground::Ground;
 use crate::kernel::KernelMap;
-use crate::learners::Learner as _;
+use crate::learner::Learner as _;
 use crate::metric::Metric;
-use crate::recipe::Recipe;
-use crate::select::{Watch, choose_rows};
-use crate::span::InSpan;
+use crate::scatter::all_pairs::check_labels;
+
+use crate::gmml::select_t::{Watch, choose_rows};
+use crate::gmml::span::InSpan;
 use serde::{Deserialize, Serialize};
 
 /// Columns from which a table with fewer rows is called wide.

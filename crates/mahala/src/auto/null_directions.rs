@@ -9,10 +9,13 @@
 //! whatever divides by it gives the noise the weight of a column. As with constant columns, the weight is 0.
 
 use crate::error::Result;
-use crate::linalg::{cholesky, eigen, product, times_power_of_two};
-use crate::memory::Spare;
 use crate::scatter::Scatter;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::cholesky::cholesky;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::workspace::Workspace;
 
 /// Variances of unit columns up to this are rounding: of cells in 64 bits they are some 10⁻³², of their sums 10⁻¹⁵,
 /// of cells that were once in 32 bits 10⁻¹⁴.
@@ -41,13 +44,13 @@ impl NullDirections {
             let at = (varying[i], varying[j]);
             (scatter.s()[at] + scatter.d()[at]) / root[i] / root[j]
         });
-        let spare = &mut Spare::default();
-        if let Ok(l) = cholesky(correlation.as_ref(), "the correlations", spare)
+        let workspace = &mut Workspace::default();
+        if let Ok(l) = cholesky(correlation.as_ref(), "the correlations", workspace)
             && (0..l.ncols()).all(|j| l[(j, j)] * l[(j, j)] > SAFE_PIVOT)
         {
             return Ok(None);
         }
-        let e = eigen(correlation.as_ref(), "the correlations", spare)?;
+        let e = eigen(correlation.as_ref(), "the correlations", workspace)?;
         let null: Vec<usize> = (0..e.values.len()).filter(|&k| e.values[k] <= ROUNDING).collect();
         if null.is_empty() {
             return Ok(None);
@@ -92,8 +95,8 @@ impl NullDirections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{Dataset, Labels, Rows};
-    use crate::random::Random;
+    use crate::data::random::Random;
+    use crate::data::{Dataset, Labels, Rows};
 
     /// Three columns of noise in different units and their sum; a constant column.
     fn dependent(noise: f64) -> Scatter {

@@ -1,14 +1,14 @@
 //! One way from labelled rows to a metric: what the automatic mode chooses among.
 
-use crate::all_pairs::check_labels;
-use crate::dataset::{Dataset, Labels};
+use crate::auto::evaluator::Ground;
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
-use crate::ground::Ground;
+use crate::gmml::regularize::Regularization;
+use crate::gmml::span::InSpan;
 use crate::metric::Metric;
-use crate::regularize::Regularization;
-use crate::span::InSpan;
-use crate::standardize::ColumnStatistics;
+use crate::scatter::all_pairs::check_labels;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::fmt;

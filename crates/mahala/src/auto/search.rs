@@ -1,13 +1,14 @@
 //! The search of the automatic mode: what is tried, in which order, and what it may cost.
 
+use crate::auto::budget;
+use crate::auto::budget::Budget;
+use crate::auto::evaluator::{Frame, Ground, Path};
+use crate::auto::folds::{Fold, WRONG_AT_K, difference};
+use crate::auto::recipe::{Recipe, Round};
 use crate::auto::{Auto, Trial};
-use crate::auto_budget::{self, Budget};
-use crate::auto_folds::{Fold, WRONG_AT_K, difference};
-use crate::dataset::Dataset;
+use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::ground::{Frame, Ground, Path};
-use crate::recipe::{Recipe, Round};
-use crate::select::{Watch, is_lack_of_pairs};
+use crate::gmml::select_t::{Watch, is_lack_of_pairs};
 
 /// What is tried first; the others only where that did well.
 const FIRST_SHRINKAGES: [f64; 1] = [0.1];
@@ -306,7 +307,7 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     fn work(&self, recipe: &Recipe, values: usize) -> f64 {
-        auto_budget::trial(self.folds[0].1, self.columns, recipe, values)
+        budget::trial(self.folds[0].1, self.columns, recipe, values)
     }
 
     /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.

@@ -3,15 +3,17 @@
 //! Dense rows are centred a block of columns at a time, in a buffer; sparse rows are never centred: the mean
 //! is taken off the products.
 
-use crate::dataset::Rows;
+use crate::data::Rows;
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::sparse::SparseRows;
 use crate::error::{Error, Result};
-use crate::gram::add_gram;
-use crate::linalg::{extreme_exponent, parallelism, squared_norm, times_power_of_two};
-use crate::sparse::SparseRows;
-use crate::standardize::ColumnStatistics;
-use crate::tiles::mirror_lower;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef};
+use mahala_kernels::blas::syrk::add_gram;
+use mahala_kernels::blas::transpose::mirror_lower;
+use mahala_kernels::parallel::parallelism;
+use mahala_kernels::reduce::squared_norm;
+use mahala_kernels::scaling::{extreme_exponent, times_power_of_two};
 use rayon::prelude::*;
 use std::borrow::Cow;
 

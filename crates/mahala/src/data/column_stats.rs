@@ -1,9 +1,9 @@
 //! Mean and standard deviation of each column.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::dataset::Rows;
-use crate::linalg::{exponent_of, times_power_of_two};
-use crate::simd::{Widest, Work, run_widest};
+use crate::data::Rows;
+use mahala_kernels::scaling::{exponent_of, times_power_of_two};
+use mahala_kernels::simd::{Widest, Work, run_widest};
 use pulp::Simd;
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.

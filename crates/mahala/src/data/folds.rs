@@ -1,9 +1,9 @@
 //! Training and held-out rows: random partitions, whole groups, or splits given from outside.
 
-use crate::dataset::Labels;
+use crate::data::Labels;
+use crate::data::members_by_class;
+use crate::data::random::Random;
 use crate::error::{Error, Result};
-use crate::moments::members_by_class;
-use crate::random::Random;
 
 /// Splits of `0..n` into training and held-out rows: the folds of a partition, or splits that were given.
 ///
@@ -157,7 +157,7 @@ impl Folds {
 
     /// The folds on which something is chosen: by group where there are groups, so that no row is judged by rows it
     /// will not meet again; else as `ungrouped` draws them. Every choice goes this way.
-    pub(crate) fn choosing(
+    pub fn choosing(
         groups: Option<&Labels>,
         k: usize,
         ungrouped: impl FnOnce() -> Result<Self>,

@@ -1,9 +1,9 @@
 //! Rows most of whose cells are 0, by their other cells alone (compressed rows, CSR).
 
-use crate::dataset::{Rows, check_row_count};
+use crate::data::{Rows, check_row_count};
 use crate::error::{Error, Result};
-use crate::linalg::column;
 use faer::{Mat, MatRef};
+use mahala_kernels::view::column;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -216,7 +216,7 @@ mod tests {
         let rows = example();
         let dense = rows.to_rows().unwrap();
         let (mean, deviation) = rows.mean_and_deviation();
-        let statistics = crate::standardize::ColumnStatistics::of(&dense);
+        let statistics = crate::data::column_stats::ColumnStatistics::of(&dense);
         for j in 0..4 {
             assert!((mean[j] - statistics.mean[j]).abs() < 1e-15);
             let scale = if deviation[j] == 0.0 { 1.0 } else { deviation[j] };

@@ -11,20 +11,24 @@
 //! nothing over- or underflows, whatever the scale of `S` and `D`.
 
 use crate::error::{Error, Result};
-use crate::linalg::{
-    Eigen, ascending, by_halves, cholesky, column, descending, dot_of_sizes, eigen_of, extreme_exponent,
-    max_abs_lower, parallelism, scaled_lower, times_power_of_two, weighted_gram,
-};
-use crate::memory::Spare;
-use crate::relative::{
-    LogEigen, are_lost, are_lost_below_ridge, factor_of, is_graded, of_product, of_quotient, rounding,
-    squared_rows,
-};
-use crate::spd::Spd;
-use crate::tiles::mirror_lower;
+use crate::geometry::spd::Spd;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatRef, Par};
+use mahala_kernels::blas::transpose::mirror_lower;
+use mahala_kernels::blas::weighted_gram;
+use mahala_kernels::cholesky::cholesky;
+use mahala_kernels::eigen::graded::{
+    LogEigen, are_lost, are_lost_below_ridge, factor_of, is_graded, of_product, of_quotient, rounding,
+    squared_rows,
+};
+use mahala_kernels::eigen::{Eigen, eigen_of};
+use mahala_kernels::order::{ascending, descending};
+use mahala_kernels::parallel::{by_halves, parallelism};
+use mahala_kernels::reduce::{dot_of_sizes, max_abs_lower};
+use mahala_kernels::scaling::{extreme_exponent, scaled_lower, times_power_of_two};
+use mahala_kernels::view::column;
+use mahala_kernels::workspace::Workspace;
 
 /// A geodesic `t ↦ W Λᵗ Wᵀ`, factorised once.
 ///
@@ -150,7 +154,7 @@ impl Geodesic {
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
-        let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Spare::default())?;
+        let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Workspace::default())?;
         if are_lost(&u.values) {
             return Self::between_graded(a, b);
         }
@@ -181,9 +185,9 @@ impl Geodesic {
     pub fn from_inverse(s: &Spd, d: &Spd) -> Result<Self> {
         same_dimension(s.as_mat(), d.as_mat())?;
         let order = graded_order(s.as_mat(), d.as_mat());
-        let mut spare = Spare::default();
-        let l = cholesky(permuted(s.as_mat(), &order).as_ref(), "S", &mut spare)?;
-        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), false, &mut spare)?;
+        let mut workspace = Workspace::default();
+        let l = cholesky(permuted(s.as_mat(), &order).as_ref(), "S", &mut workspace)?;
+        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), false, &mut workspace)?;
         Ok(path.with_rows_at(&order))
     }
 
@@ -193,7 +197,7 @@ impl Geodesic {
         l: MatRef<'_, f64>,
         d: Mat<f64>,
         ridged: bool,
-        spare: &mut Spare,
+        workspace: &mut Workspace,
     ) -> Result<Self> {
         let (ed, scaled_d) = without_exponent(d.as_ref());
         let d = scaled_d.unwrap_or(d);
@@ -201,7 +205,7 @@ impl Geodesic {
         let l = scaled_l.as_ref().map_or(l, Mat::as_ref);
         let squares = squared_rows(l);
         let graded = is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
-        let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), spare)?) };
+        let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), workspace)?) };
         let lost = if ridged { are_lost_below_ridge } else { are_lost };
         let path = if let Some(u) = found.filter(|u| !lost(&u.values)) {
             let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
@@ -210,7 +214,7 @@ impl Geodesic {
             let (r, clamped) = factor_of(d.as_ref(), &squares)?;
             Self::exactly(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
         };
-        spare.give(d);
+        workspace.give(d);
         Ok(path.solved_by(l).rescaled(-el, ed + 2 * el))
     }
 
@@ -306,11 +310,11 @@ impl Geodesic {
 }
 
 /// The eigenproblem of `LᵀDL`, by products that know `L` is triangular: twice as fast as two plain ones.
-fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, spare: &mut Spare) -> Result<Eigen> {
+fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, workspace: &mut Workspace) -> Result<Eigen> {
     let n = l.nrows();
-    let mut dl = spare.take(n);
+    let mut dl = workspace.take(n);
     times_triangular(d, l, &mut dl);
-    let mut m = spare.take(n);
+    let mut m = workspace.take(n);
     matmul(
         m.as_mut(),
         BlockStructure::TriangularLower,
@@ -322,8 +326,8 @@ fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, spare: &mut Spare) -
         1.0,
         parallelism(n),
     );
-    spare.give(dl);
-    eigen_of(m, "LᵀDL", spare)
+    workspace.give(dl);
+    Ok(eigen_of(m, "LᵀDL", workspace)?)
 }
 
 /// What rounding alone may make of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` comes from terms
@@ -434,7 +438,7 @@ mod tests {
     fn a_singular_end_is_clamped_and_counted() {
         let l = Mat::<f64>::identity(2, 2);
         let d = Mat::from_fn(2, 2, |_, _| 1.0);
-        let path = Geodesic::from_factor(l.as_ref(), d.clone(), false, &mut Spare::default()).unwrap();
+        let path = Geodesic::from_factor(l.as_ref(), d.clone(), false, &mut Workspace::default()).unwrap();
         assert_eq!(path.clamped(), 1);
         assert!((path.log_eigenvalues()[0] - 2f64.ln()).abs() < 1e-15);
         assert!(path.at(0.5).is_ok());

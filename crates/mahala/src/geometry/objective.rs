@@ -4,10 +4,10 @@
 //! to compare metrics, and for the reader.
 
 use crate::error::Result;
-use crate::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
-use crate::linalg::product;
-use crate::spd::Spd;
+use crate::geometry::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
+use crate::geometry::spd::Spd;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
 
 /// The objective of the basic form (eq. 8).
 ///

@@ -1,11 +1,15 @@
 //! Symmetric positive definite matrices, by construction.
 
 use crate::error::{Error, Result};
-use crate::linalg::{Eigen, check_finite, cholesky, eigen, parallelism, weighted_gram};
-use crate::memory::Spare;
-use crate::relative::{LogEigen, are_lost, is_graded, of_gram};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::weighted_gram;
+use mahala_kernels::cholesky::cholesky;
+use mahala_kernels::eigen::graded::{LogEigen, are_lost, is_graded, of_gram};
+use mahala_kernels::eigen::{Eigen, eigen};
+use mahala_kernels::parallel::parallelism;
+use mahala_kernels::view::check_finite;
+use mahala_kernels::workspace::Workspace;
 
 /// A symmetric positive definite matrix, by construction.
 ///
@@ -44,7 +48,7 @@ impl Spd {
         }
         check_finite(matrix.as_ref())?;
         let matrix = symmetrised(matrix, what)?;
-        let factor = cholesky(matrix.as_ref(), what, &mut Spare::default())?;
+        let factor = cholesky(matrix.as_ref(), what, &mut Workspace::default())?;
         Ok(Self { matrix, factor })
     }
 
@@ -129,7 +133,7 @@ impl Spd {
     /// Eigenvalues, ascending, as logarithms, and eigenvectors; through the Cholesky factor where the matrix is graded.
     pub(crate) fn eigen(&self) -> Result<LogEigen> {
         if !self.is_graded() {
-            let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Spare::default())?;
+            let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Workspace::default())?;
             if !are_lost(&values) {
                 // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
                 let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
@@ -139,7 +143,7 @@ impl Spd {
                 });
             }
         }
-        of_gram(self.factor.transpose(), "the matrix")
+        Ok(of_gram(self.factor.transpose(), "the matrix")?)
     }
 
     fn is_graded(&self) -> bool {

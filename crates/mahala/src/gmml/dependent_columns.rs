@@ -8,13 +8,15 @@
 //! ```
 //! Along `N` rows differ by rounding alone. A ridge would make `S` regular there, and the weight that it gives to
 //! rounding would be the largest of all; as with constant columns the weight is 0, and as with more columns than rows
-//! ([`crate::wide`]) nothing is lost, for the metric turns with the rows.
+//! ([`crate::gmml::low_rank`]) nothing is lost, for the metric turns with the rows.
 
 use crate::error::Result;
-use crate::linalg::{column, column_mut, eigen, product};
-use crate::memory::Spare;
-use crate::tiles::mirror_lower;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::blas::transpose::mirror_lower;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::view::{column, column_mut};
+use mahala_kernels::workspace::Workspace;
 
 /// Variances of unit columns up to this are rounding: sums of squares in 64 bits hold some 10⁻¹⁵, cells that were once in
 /// 32 bits 10⁻¹⁴.
@@ -28,7 +30,7 @@ pub(crate) fn varying_directions(s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Resu
     let n = s.nrows();
     let root: Vec<f64> = (0..n).map(|j| (s[(j, j)] + d[(j, j)]).sqrt()).collect();
     let correlation = Mat::from_fn(n, n, |i, j| (s[(i, j)] + d[(i, j)]) / root[i] / root[j]);
-    let e = eigen(correlation.as_ref(), "the correlations", &mut Spare::default())?;
+    let e = eigen(correlation.as_ref(), "the correlations", &mut Workspace::default())?;
     let null = e.values.iter().filter(|&&x| x <= ROUNDING).count();
     if null == 0 {
         return Ok(None);
@@ -84,7 +86,7 @@ fn squared_norm(v: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::data::random::Random;
 
     /// The sum of squares of rows whose last column is the sum of the two before it, and their number of columns.
     fn dependent(units: [f64; 4]) -> Mat<f64> {

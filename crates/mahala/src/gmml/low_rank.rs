@@ -11,19 +11,20 @@
 //!
 //! Without λ nothing is known outside the span, and its weight is 0.
 
-use crate::centred::{Cells, Centred};
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::centered::{Cells, Centred};
+use crate::data::sparse::SparseRows;
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
+use crate::gmml::regularize::{Prior, Regularization};
+use crate::gmml::select_t::Watch;
+use crate::gmml::span::{Leading, Span};
 use crate::gmml::{Diagnostics, Fit, Gmml};
-use crate::linalg::{eigen, weighted_gram};
-use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::regularize::{Prior, Regularization};
-use crate::relative::{are_lost, of_gram};
-use crate::select::Watch;
-use crate::span::{Leading, Span};
-use crate::sparse::SparseRows;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::weighted_gram;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::eigen::graded::{are_lost, of_gram};
+use mahala_kernels::workspace::Workspace;
 
 /// The part of the space that a metric was learned in, if not in all of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -206,7 +207,7 @@ impl<'a> Reduced<'a> {
     fn composed(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         match &self.basis {
             Basis::Rows(span) => self.centred.combined(span.combination(m).as_ref()),
-            Basis::Directions(directions) => crate::linalg::product(m, directions.as_ref()),
+            Basis::Directions(directions) => mahala_kernels::blas::product(m, directions.as_ref()),
         }
     }
 }
@@ -214,7 +215,7 @@ impl<'a> Reduced<'a> {
 /// `L` with the same `LᵀL` and orthogonal rows, longest first: `Θ^{½}Vᵀ` of `MᵀM = VΘVᵀ`.
 pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
     let a = weighted_gram(m.transpose(), &vec![1.0; m.nrows()]);
-    let e = eigen(a.as_ref(), "A", &mut Spare::default())?;
+    let e = eigen(a.as_ref(), "A", &mut Workspace::default())?;
     let r = m.ncols();
     if are_lost(&e.values) {
         let e = of_gram(m, "A")?;

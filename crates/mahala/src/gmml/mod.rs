@@ -9,26 +9,44 @@
 //! (any t). One factorisation serves every t, so choosing t by cross-validation costs neighbour searches
 //! and no linear algebra.
 
-use crate::all_pairs::check_labels;
-use crate::centred::Cells;
-use crate::dataset::{Dataset, Labels, Rows};
+mod dependent_columns;
+mod held_out;
+pub(crate) mod low_rank;
+mod parameters;
+pub(crate) mod pencil;
+pub(crate) mod regularize;
+pub(crate) mod select_t;
+pub(crate) mod solution;
+pub(crate) mod span;
+mod summed;
+pub(crate) mod weighted;
+
+pub use held_out::HeldOut;
+pub use low_rank::LearnedSpan;
+pub use pencil::{Components, Subspace};
+pub use regularize::{Prior, Regularization, analytic_shrinkage};
+pub use select_t::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search};
+pub use solution::Solution;
+
+use crate::data::centered::Cells;
+use crate::data::folds::Folds;
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
-use crate::folds::Folds;
 use crate::footprint;
-use crate::geodesic::Geodesic;
-use crate::memory::Spare;
+use crate::geometry::geodesic::Geodesic;
+use crate::gmml::regularize::prepare;
 use crate::metric::Metric;
-use crate::moments::{ClassMoments, Moments};
 use crate::pairs::{Pairs, pair_budget};
-use crate::random::{Random, Stream};
-use crate::regularize::{Prior, Regularization, prepare};
+use crate::scatter::all_pairs::check_labels;
+use crate::scatter::moments::{ClassMoments, Moments};
 use crate::scatter::{PairCount, Scatter};
-use crate::select::{self, CrossValidation, Selection};
-use crate::solution::Solution;
-use crate::standardize::{ColumnStatistics, mean_and_scale};
-use crate::subspace::Components;
-use crate::weights::Balance;
-use crate::wide::{LearnedSpan, Reduced};
+use mahala_kernels::workspace::Workspace;
+
+use crate::data::column_stats::{ColumnStatistics, mean_and_scale};
+
+use crate::gmml::low_rank::Reduced;
+use crate::scatter::balanced::Balance;
 use faer::Mat;
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
@@ -174,7 +192,7 @@ impl Gmml {
     ///
     /// # Errors
     /// As [`Gmml::fit`].
-    pub fn fit_watched(&self, data: &Dataset, watch: &mut select::Watch<'_>) -> Result<Fit> {
+    pub fn fit_watched(&self, data: &Dataset, watch: &mut select_t::Watch<'_>) -> Result<Fit> {
         self.fit_choosing(data, None, watch)
     }
 
@@ -183,7 +201,12 @@ impl Gmml {
     ///
     /// # Errors
     /// As [`Gmml::fit`]; another number of groups than of rows, or fewer than two groups to choose t on.
-    pub fn fit_grouped(&self, data: &Dataset, groups: &Labels, watch: &mut select::Watch<'_>) -> Result<Fit> {
+    pub fn fit_grouped(
+        &self,
+        data: &Dataset,
+        groups: &Labels,
+        watch: &mut select_t::Watch<'_>,
+    ) -> Result<Fit> {
         groups.check_length("groups", data.len())?;
         self.fit_choosing(data, Some(groups), watch)
     }
@@ -192,7 +215,7 @@ impl Gmml {
         &self,
         data: &Dataset,
         groups: Option<&Labels>,
-        watch: &mut select::Watch<'_>,
+        watch: &mut select_t::Watch<'_>,
     ) -> Result<Fit> {
         if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
             return reduced.fit(self, None, groups, watch);
@@ -229,7 +252,7 @@ impl Gmml {
         let solution = solve(pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(select::t_for_pairs(self, first, second, pairs, solve)?),
+            TChoice::CrossValidated => Some(select_t::t_for_pairs(self, first, second, pairs, solve)?),
         };
         self.finish(solution, selection, mean)
     }
@@ -256,20 +279,20 @@ impl Gmml {
     /// # Errors
     /// No column that varies, columns too far apart in scale, or a prior that does not fit.
     pub fn solve(&self, scatter: &Scatter) -> Result<Solution> {
-        self.solve_owned(scatter.clone(), Spare::default())
+        self.solve_owned(scatter.clone(), Workspace::default())
     }
 
-    fn solve_owned(&self, scatter: Scatter, mut spare: Spare) -> Result<Solution> {
+    fn solve_owned(&self, scatter: Scatter, mut workspace: Workspace) -> Result<Solution> {
         let (columns, counts) = (scatter.columns(), [scatter.similar(), scatter.dissimilar()]);
-        let mut prepared = prepare(scatter, self.regularization, &self.prior, &mut spare)?;
+        let mut prepared = prepare(scatter, self.regularization, &self.prior, &mut workspace)?;
         // D makes room for what follows, unless the metric is to be reduced.
         let d = if self.rank.is_some() {
             prepared.d.clone()
         } else {
             std::mem::replace(&mut prepared.d, Mat::new())
         };
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, prepared.ridge > 0.0, &mut spare)?;
-        Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut spare))
+        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, prepared.ridge > 0.0, &mut workspace)?;
+        Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut workspace))
     }
 
     /// The solution for labelled rows and their mean; `stream` is for a draw of pairs.
@@ -311,8 +334,8 @@ impl Gmml {
 
     /// As [`Gmml::solve_owned`], after dividing the columns by a scale.
     pub(crate) fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
-        let Some(scale) = scale else { return self.solve_owned(scatter, Spare::default()) };
-        let solution = self.solve_owned(scatter.standardized(&scale), Spare::default())?;
+        let Some(scale) = scale else { return self.solve_owned(scatter, Workspace::default()) };
+        let solution = self.solve_owned(scatter.standardized(&scale), Workspace::default())?;
         Ok(solution.with_scale(scale))
     }
 

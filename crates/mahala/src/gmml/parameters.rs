@@ -1,21 +1,12 @@
-//! Parameters and diagnostics in words that a file can hold.
+//! Parameters and diagnostics as JSON, for the model file.
 
-use crate::auto::{AutoFit, Trial};
-use crate::auto_kernel::KernelChoice;
-use crate::dataset::{Labels, Rows};
-use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
-use crate::kernel::Kernel;
-use crate::kernel_gmml::{KernelFit, KernelGmml};
-use crate::learners::{Learned, Learner, Report};
-use crate::metric::Metric;
-use crate::model::Model;
-use crate::recipe::{Recipe, Round};
-use crate::regularize::{Prior, Regularization};
+use crate::gmml::low_rank::LearnedSpan;
+use crate::gmml::pencil::Components;
+use crate::gmml::regularize::{Prior, Regularization};
+use crate::gmml::select_t::{Criterion, Selection};
+use crate::gmml::{Diagnostics, Gmml, PairRule, TChoice};
 use crate::scatter::PairCount;
-use crate::select::{Criterion, Selection};
-use crate::subspace::Components;
-use crate::weights::Balance;
-use crate::wide::LearnedSpan;
+use crate::scatter::balanced::Balance;
 use serde_json::{Value, json};
 
 impl Gmml {
@@ -64,36 +55,6 @@ impl Gmml {
             parameters["splits"] = json!("given");
         }
         parameters
-    }
-}
-
-impl Kernel {
-    /// The kernel, for the model file.
-    pub fn to_json(self) -> Value {
-        match self {
-            Self::Linear => json!({"kernel": "linear"}),
-            Self::Rbf { gamma } => json!({"kernel": "rbf", "gamma": gamma}),
-            Self::Polynomial { degree, gamma, coef0 } => {
-                json!({"kernel": "polynomial", "degree": degree, "gamma": gamma, "coef0": coef0})
-            }
-            Self::Precomputed => json!({"kernel": "precomputed"}),
-        }
-    }
-
-    /// The kernel that [`Kernel::to_json`] wrote.
-    pub(crate) fn from_json(value: &Value) -> Option<Self> {
-        let number = |key: &str| value[key].as_f64();
-        Some(match value["kernel"].as_str()? {
-            "linear" => Self::Linear,
-            "rbf" => Self::Rbf { gamma: number("gamma")? },
-            "polynomial" => Self::Polynomial {
-                degree: u32::try_from(value["degree"].as_u64()?).ok()?,
-                gamma: number("gamma")?,
-                coef0: number("coef0")?,
-            },
-            "precomputed" => Self::Precomputed,
-            _ => return None,
-        })
     }
 }
 
@@ -157,126 +118,5 @@ impl Selection {
             "t": self.t, "criterion": criterion, "folds": self.folds, "rows": self.rows,
             "curve": self.curve.iter().map(|&(t, error)| json!([t, error])).collect::<Vec<_>>(),
         })
-    }
-}
-
-impl Fit {
-    /// The model file's content for this fit; `references` are the training rows, not yet transformed.
-    ///
-    /// # Errors
-    /// Rows that do not fit the metric.
-    pub fn into_model(
-        self,
-        gmml: &Gmml,
-        feature_names: Vec<String>,
-        references: Option<(&Rows, &Labels)>,
-        threshold: Option<f64>,
-    ) -> crate::Result<Model> {
-        let references = kept(&self.metric, references)?;
-        let mut params = gmml.to_json();
-        params["t_used"] = json!(self.t);
-        Ok(Model {
-            log_eigenvalues: self.diagnostics.log_eigenvalues.clone(),
-            feature_names,
-            references,
-            threshold,
-            params,
-            diagnostics: self.diagnostics.to_json(),
-            ..Model::new(self.metric)
-        })
-    }
-}
-
-impl AutoFit {
-    /// The recipe, why it was chosen, and what else was tried.
-    pub fn to_json(&self) -> Value {
-        let in_words = |kernel: Option<KernelChoice>, recipe: &Recipe| match kernel {
-            Some(kernel) => format!("{kernel}, {recipe}"),
-            None => recipe.to_string(),
-        };
-        let trial = |trial: &Trial| {
-            let recipe = in_words(trial.kernel, &trial.recipe);
-            json!({"recipe": recipe, "error": trial.error, "smoothed": trial.smoothed})
-        };
-        let chosen = self.kernel.as_ref().map(|kernel| kernel.0);
-        let rounds = |rounds: &[Round]| -> Vec<Value> {
-            rounds.iter().map(|round| json!({"neighbors": round.neighbors, "t": round.t})).collect()
-        };
-        let recipe = |recipe: &Recipe| {
-            json!({
-                "recipe": in_words(chosen, recipe), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
-                "towards_identity": recipe.towards_identity,
-                "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
-            })
-        };
-        json!({
-            "recipes": self.recipes.iter().map(recipe).collect::<Vec<_>>(), "reason": self.reason,
-            "error": self.error, "cost": self.cost, "rows": self.rows, "folds": self.folds,
-            "trials": self.trials.iter().map(trial).collect::<Vec<_>>(),
-        })
-    }
-}
-
-impl Report {
-    /// The report, for the model file and for machines to read.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "iterations": self.iterations, "objective": self.objective, "outcome": self.outcome.to_string(),
-            "converged": self.outcome.is_final(), "choice": self.choice,
-        })
-    }
-}
-
-impl Learned {
-    /// The model file's content; `references` are the training rows, not yet transformed.
-    ///
-    /// # Errors
-    /// Rows that do not fit the metric.
-    pub fn into_model(
-        self,
-        method: &dyn Learner,
-        standardize: bool,
-        feature_names: Vec<String>,
-        references: Option<(&Rows, &Labels)>,
-        threshold: Option<f64>,
-    ) -> crate::Result<Model> {
-        let kept = |(rows, labels): (&Rows, &Labels)| Ok((self.transform(rows)?, labels.clone()));
-        let references = references.map(kept).transpose()?;
-        let mut params = method.parameters();
-        params["method"] = json!(method.name());
-        // A recipe may say so too.
-        params["standardize"] = json!(standardize || params["standardize"] == true);
-        Ok(Model {
-            feature_names,
-            references,
-            threshold,
-            params,
-            diagnostics: self.report.to_json(),
-            kernel: self.kernel,
-            ..Model::new(self.metric)
-        })
-    }
-}
-
-/// The training rows as a model keeps them: transformed.
-fn kept(metric: &Metric, references: Option<(&Rows, &Labels)>) -> crate::Result<Option<(Rows, Labels)>> {
-    references.map(|(rows, labels)| Ok((metric.transform(rows)?, labels.clone()))).transpose()
-}
-impl KernelFit {
-    /// The model file's content for this fit: the metric inside the span it was learned in.
-    pub fn into_model(self, gmml: &KernelGmml, feature_names: Vec<String>) -> Model {
-        let mut params = gmml.gmml.to_json();
-        params["t_used"] = json!(self.t);
-        params["kernel"] = gmml.kernel.to_json();
-        params["landmarks"] = json!(gmml.landmarks);
-        let (kernel, metric) = self.metric.into_parts();
-        Model {
-            kernel: Some(kernel),
-            log_eigenvalues: self.diagnostics.log_eigenvalues.clone(),
-            feature_names,
-            params,
-            diagnostics: self.diagnostics.to_json(),
-            ..Model::new(metric)
-        }
     }
 }

@@ -1,12 +1,15 @@
 //! Reduction first: the directions in which dissimilar pairs differ most against similar ones.
 
 use crate::error::{Error, Result};
-use crate::linalg::{eigen, parallelism, product, times_power_of_two};
-use crate::memory::Spare;
-use crate::regularize::{Prior, Regularization, prepare};
+use crate::gmml::regularize::{Prior, Regularization, prepare};
 use crate::scatter::Scatter;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{ColRef, Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::parallel::parallelism;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::workspace::Workspace;
 
 /// The leading directions of the pencil `(D, S)`.
 ///
@@ -40,15 +43,15 @@ impl Subspace {
     /// # Errors
     /// As [`crate::Gmml::solve`].
     pub fn of(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
-        let mut spare = Spare::default();
-        let prepared = prepare(scatter.clone(), regularization, &Prior::Identity, &mut spare)?;
+        let mut workspace = Workspace::default();
+        let prepared = prepare(scatter.clone(), regularization, &Prior::Identity, &mut workspace)?;
         let (l, par) = (prepared.l.as_ref(), parallelism(prepared.l.nrows()));
         // L⁻¹ D L⁻ᵀ, then V = L⁻ᵀU
         let mut half = prepared.d;
         solve_lower_triangular_in_place(l, half.as_mut(), par);
         let mut turned = half.transpose().to_owned();
         solve_lower_triangular_in_place(l, turned.as_mut(), par);
-        let e = eigen(turned.as_ref(), "the pencil (D, S)", &mut spare)?;
+        let e = eigen(turned.as_ref(), "the pencil (D, S)", &mut workspace)?;
         let mut u = e.vectors;
         solve_upper_triangular_in_place(l.transpose(), u.as_mut(), par);
         if let Some(q) = &prepared.basis {

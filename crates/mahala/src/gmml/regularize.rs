@@ -1,12 +1,16 @@
 //! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
 
-use crate::dependent::{varying_directions, within};
 use crate::error::{Error, Result};
-use crate::linalg::{cholesky, column, column_mut, descending, sum_of_eights, times_power_of_two};
-use crate::memory::Spare;
+use crate::geometry::spd::Spd;
+use crate::gmml::dependent_columns::{varying_directions, within};
 use crate::scatter::Scatter;
-use crate::spd::Spd;
 use faer::{Mat, MatRef};
+use mahala_kernels::cholesky::cholesky;
+use mahala_kernels::order::descending;
+use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::view::{column, column_mut};
+use mahala_kernels::workspace::Workspace;
 
 /// How `S` and `D` are regularised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,7 +97,7 @@ pub(crate) fn prepare(
     scatter: Scatter,
     regularization: Regularization,
     prior: &Prior,
-    spare: &mut Spare,
+    workspace: &mut Workspace,
 ) -> Result<Prepared> {
     regularization.check()?;
     let active = active_columns(&scatter, regularization, prior)?;
@@ -107,8 +111,8 @@ pub(crate) fn prepare(
         if untouched {
             return whole;
         }
-        let part = submatrix(whole.as_ref(), &units, &active, exponent, spare);
-        spare.give(whole);
+        let part = submatrix(whole.as_ref(), &units, &active, exponent, workspace);
+        workspace.give(whole);
         part
     });
     // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
@@ -143,8 +147,8 @@ pub(crate) fn prepare(
     if !(norm_s + norm_d).is_finite() {
         return Err(Error::OutOfRange { what: "S or D" });
     }
-    if let Some(l) = regular(&s, &base, spare) {
-        spare.give(s);
+    if let Some(l) = regular(&s, &base, workspace) {
+        workspace.give(s);
         return Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge: 0.0, basis: None });
     }
     let basis = varying_directions(s.as_ref(), d.as_ref())?;
@@ -153,11 +157,11 @@ pub(crate) fn prepare(
         base = yardstick(&s, &d);
         [norm_s, norm_d] = norms(&s, &d);
     }
-    let (l, ridge) = factorise(&mut s, &base, spare)?;
+    let (l, ridge) = factorise(&mut s, &base, workspace)?;
     if ridge > 0.0 {
         norm_s = one_norm(s.as_ref());
     }
-    spare.give(s);
+    workspace.give(s);
     Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis })
 }
 
@@ -221,10 +225,10 @@ fn submatrix(
     units: &[i32],
     active: &[usize],
     exponent: i32,
-    spare: &mut Spare,
+    workspace: &mut Workspace,
 ) -> Mat<f64> {
     let plain = is_plain(units, exponent);
-    let mut part = spare.take(active.len());
+    let mut part = workspace.take(active.len());
     for (to, &j) in active.iter().enumerate() {
         let (from, entries) = (column(matrix, j), column_mut(part.as_mut(), to).iter_mut().zip(active));
         if plain {
@@ -342,16 +346,16 @@ pub fn analytic_shrinkage(s: MatRef<'_, f64>, samples: f64) -> f64 {
 }
 
 /// The Cholesky factor of `S`, if that is safely positive definite.
-fn regular(s: &Mat<f64>, base: &[f64], spare: &mut Spare) -> Option<Mat<f64>> {
-    let l = cholesky(s.as_ref(), "S", spare).ok()?;
+fn regular(s: &Mat<f64>, base: &[f64], workspace: &mut Workspace) -> Option<Mat<f64>> {
+    let l = cholesky(s.as_ref(), "S", workspace).ok()?;
     (0..base.len()).all(|j| l[(j, j)] * l[(j, j)] >= SINGULAR * base[j]).then_some(l)
 }
 
 /// The Cholesky factor of `S`, after the smallest ridge that makes it safely positive definite.
-fn factorise(s: &mut Mat<f64>, base: &[f64], spare: &mut Spare) -> Result<(Mat<f64>, f64)> {
+fn factorise(s: &mut Mat<f64>, base: &[f64], workspace: &mut Workspace) -> Result<(Mat<f64>, f64)> {
     let mut ridge = 0.0;
     loop {
-        if let Some(l) = regular(s, base, spare) {
+        if let Some(l) = regular(s, base, workspace) {
             return Ok((l, ridge));
         }
         let next = if ridge == 0.0 { 2.0 * SINGULAR } else { 10.0 * ridge };
@@ -407,10 +411,10 @@ mod tests {
     #[test]
     fn a_singular_s_gets_the_smallest_ridge_and_a_regular_one_gets_none() {
         let mut singular = Mat::from_fn(2, 2, |_, _| 4.0);
-        let (l, ridge) = factorise(&mut singular, &[4.0, 4.0], &mut Spare::default()).unwrap();
+        let (l, ridge) = factorise(&mut singular, &[4.0, 4.0], &mut Workspace::default()).unwrap();
         assert_eq!(ridge, 2e-10);
         assert!((l[(1, 1)] * l[(1, 1)] / 4.0 - 4e-10).abs() < 1e-13);
         let mut regular = Mat::from_fn(2, 2, |i, j| if i == j { 4.0 } else { 1.0 });
-        assert_eq!(factorise(&mut regular, &[4.0, 4.0], &mut Spare::default()).unwrap().1, 0.0);
+        assert_eq!(factorise(&mut regular, &[4.0, 4.0], &mut Workspace::default()).unwrap().1, 0.0);
     }
 }

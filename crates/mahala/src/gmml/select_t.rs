@@ -3,22 +3,23 @@
 //! Folds and pairs stay fixed during a search, so that all values of t see the same data. For each fold
 //! the geodesic is factorised once; a value of t then only re-weights coordinates.
 
-use crate::all_pairs::check_labels;
-use crate::centred::Cells;
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::centered::Cells;
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::folds::Folds;
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
-use crate::folds::Folds;
 use crate::footprint::Shape;
+use crate::gmml::low_rank::Reduced;
+use crate::gmml::solution::Solution;
+use crate::gmml::weighted::{chosen, error_weights};
 use crate::gmml::{Gmml, PairRule};
-use crate::knn::Knn;
-use crate::moments::Moments;
+use crate::metric::verification::{area_under_curve, squared_pair_distances};
+use crate::neighbors::Knn;
 use crate::pairs::Pairs;
-use crate::random::{Random, Stream};
-use crate::solution::Solution;
-use crate::standardize::ColumnStatistics;
-use crate::verify::{area_under_curve, squared_pair_distances};
-use crate::weights::{Balance, chosen, error_weights};
-use crate::wide::Reduced;
+use crate::scatter::all_pairs::check_labels;
+use crate::scatter::balanced::Balance;
+use crate::scatter::moments::Moments;
 
 /// Told how far a search is (done, total); false ends it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
@@ -47,22 +48,6 @@ pub enum Criterion {
     BalancedKnnError,
     /// One minus the area under the ROC curve of the distances of held-out pairs.
     PairRanking,
-}
-
-/// How many of the test rows the `k` nearest training rows put into a wrong class.
-///
-/// # Errors
-/// Columns that do not agree, or `k` above the number of training rows.
-pub fn wrong_votes(train: &Dataset, test: &Dataset, k: usize) -> Result<usize> {
-    let found = Knn::new(train.rows().clone())?.search(test.rows(), k)?;
-    let predicted = found.vote(train.labels());
-    // Compared by name: the two may number their classes differently.
-    let (theirs, ours) = (train.labels().names(), test.labels().names());
-    let wrong = predicted
-        .iter()
-        .zip(test.labels().codes())
-        .filter(|(p, t)| theirs[**p as usize] != ours[**t as usize]);
-    Ok(wrong.count())
 }
 
 /// The paper's search: five coarse values, then steps of .02 around the best; the first minimum wins.

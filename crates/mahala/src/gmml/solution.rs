@@ -1,20 +1,23 @@
 //! `S` and `D` solved for every t at once: what the search over t re-weights.
 
-use crate::columns::outer_times;
-use crate::dataset::Rows;
+use crate::data::Rows;
 use crate::error::{Error, Result};
-use crate::geodesic::Geodesic;
+use crate::geometry::geodesic::Geodesic;
 use crate::gmml::Diagnostics;
-use crate::linalg::{Eigen, column, column_mut, eigen, exponent_of, product, times_power_of_two};
-use crate::memory::Spare;
+use crate::gmml::low_rank::LearnedSpan;
+use crate::gmml::pencil::Components;
+use crate::gmml::regularize::{Prepared, condition_estimates};
 use crate::metric::{Metric, project};
-use crate::regularize::{Prepared, condition_estimates};
-use crate::relative::{LogEigen, are_lost, factor_of, of_gram};
 use crate::scatter::PairCount;
-use crate::subspace::Components;
-use crate::tiles::{into_weighted_transpose, weighted_transpose};
-use crate::wide::LearnedSpan;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::gemv::outer_times;
+use mahala_kernels::blas::product;
+use mahala_kernels::blas::transpose::{into_weighted_transpose, weighted_transpose};
+use mahala_kernels::eigen::graded::{LogEigen, are_lost, factor_of, of_gram};
+use mahala_kernels::eigen::{Eigen, eigen};
+use mahala_kernels::scaling::{exponent_of, times_power_of_two};
+use mahala_kernels::view::{column, column_mut};
+use mahala_kernels::workspace::Workspace;
 
 /// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
 #[derive(Debug, Clone)]
@@ -36,7 +39,7 @@ impl Solution {
         prepared: Prepared,
         geodesic: Geodesic,
         keep_d: bool,
-        spare: &mut Spare,
+        workspace: &mut Workspace,
     ) -> Self {
         let Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis } = prepared;
         let [condition_s, condition_d] = conditions(&geodesic, l.as_ref(), [norm_s, norm_d]);
@@ -44,7 +47,7 @@ impl Solution {
         let turned = basis.as_ref().map(|q| product(q.as_ref(), geodesic.directions()));
         let directions = turned.as_ref().map_or(geodesic.directions(), Mat::as_ref);
         let (all, count) = (active.len() == columns, directions.ncols());
-        let mut w = if count == columns { spare.take(columns) } else { Mat::zeros(columns, count) };
+        let mut w = if count == columns { workspace.take(columns) } else { Mat::zeros(columns, count) };
         let ordered = active.is_sorted();
         for k in 0..count {
             let (from, to) = (column(directions, k), column_mut(w.as_mut(), k));
@@ -141,7 +144,7 @@ impl Solution {
 
 /// The eigenpairs of `LDLᵀ`; with `D = RRᵀ` as singular values of `RᵀLᵀ` where the product would lose some.
 fn leading_pairs(turned: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Eigen> {
-    let found = eigen(turned, "L D Lᵀ", &mut Spare::default())?;
+    let found = eigen(turned, "L D Lᵀ", &mut Workspace::default())?;
     if !are_lost(&found.values) {
         return Ok(found);
     }

@@ -11,14 +11,17 @@
 //! Martinsson, Tropp 2011): rows times a random matrix span nearly what the leading directions span, and
 //! each step of the power iteration brings them nearer.
 
-use crate::centred::{Cells, Centred};
-use crate::dataset::Rows;
+use crate::data::Rows;
+use crate::data::centered::{Cells, Centred};
+use crate::data::random::{Random, Stream};
 use crate::error::{Error, Result};
-use crate::linalg::{Eigen, eigen, product, squared_norm, times_power_of_two};
-use crate::memory::Spare;
 use crate::metric::Metric;
-use crate::random::{Random, Stream};
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::eigen::{Eigen, eigen};
+use mahala_kernels::reduce::squared_norm;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::workspace::Workspace;
 
 /// The basis, by the rows it is made of.
 pub(crate) struct Span {
@@ -88,7 +91,7 @@ impl Span {
     /// # Errors
     /// Products that are not finite or not positive semidefinite, or all 0.
     pub(crate) fn of_gram(gram: MatRef<'_, f64>, what: &'static str) -> Result<Self> {
-        let Eigen { values, vectors } = eigen(gram, what, &mut Spare::default())?;
+        let Eigen { values, vectors } = eigen(gram, what, &mut Workspace::default())?;
         let (least, most) = (values[0], values[values.len() - 1]);
         if least < -1e-6 * most.max(0.0) - f64::MIN_POSITIVE {
             let value = format!("not so: eigenvalues from {least:e} to {most:e}");
@@ -140,7 +143,7 @@ impl Leading {
             w = orthonormal(rows.combined(orthonormal(y)?.as_ref()))?;
             y = rows.times_rows(w.as_ref());
         }
-        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Spare::default())?;
+        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Workspace::default())?;
         let found = values.iter().rev().take_while(|&&x| x > RANK * values[values.len() - 1]).count();
         let last = values.len();
         let turn = Mat::from_fn(found.min(rank), last, |i, j| vectors[(j, last - 1 - i)]);
@@ -161,7 +164,7 @@ impl Leading {
 /// An orthonormal basis of the rows of a wide matrix, as rows: twice, for the first time leaves rounding.
 fn orthonormal(mut y: Mat<f64>) -> Result<Mat<f64>> {
     for _ in 0..2 {
-        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Spare::default())?;
+        let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Workspace::default())?;
         let most = values[values.len() - 1];
         let kept: Vec<usize> = (0..values.len()).filter(|&i| values[i] > RANK * most).collect();
         if kept.is_empty() {

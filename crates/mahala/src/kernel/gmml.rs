@@ -1,7 +1,7 @@
 //! Kernel GMML: the metric is learned in the feature space of a kernel.
 //!
 //! # Formula
-//! As for more features than rows ([`crate::wide`]), with the kernel's values in place of inner products:
+//! As for more features than rows ([`crate::gmml::low_rank`]), with the kernel's values in place of inner products:
 //! ```text
 //! K_c = (I − 11ᵀ/n)·K·(I − 11ᵀ/n) = U Σ² Uᵀ,     rows become UΣ,     ordinary GMML gives M
 //! z(x) = M Σ⁻¹ Uᵀ · (k(x) − k̄),     k(x) = (k(x, x₁), …, k(x, x_n))
@@ -11,19 +11,20 @@
 //! With many rows, k(x) is taken with some of them only (Nyström): learning happens inside the span of
 //! these landmarks, and the diagnostics tell what share of the rows lies outside.
 
-use crate::centred::centre_gram;
-use crate::dataset::{Dataset, Rows};
+use crate::data::centered::centre_gram;
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::{Dataset, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
-use crate::features::{Features, draw_landmarks, metric_on_values};
+use crate::gmml::low_rank::{LearnedSpan, orthogonal};
+use crate::gmml::regularize::{Prior, Regularization};
+use crate::gmml::select_t::Watch;
+use crate::gmml::span::Span;
 use crate::gmml::{Diagnostics, Gmml};
+use crate::kernel::nystrom::{Features, draw_landmarks, metric_on_values};
 use crate::kernel::{Kernel, KernelMap};
+use crate::kernel::{check_parts, transform};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
-use crate::regularize::{Prior, Regularization};
-use crate::select::Watch;
-use crate::span::Span;
-use crate::standardize::ColumnStatistics;
-use crate::wide::{LearnedSpan, orthogonal};
 use faer::{Mat, MatRef};
 
 /// The parameters of a fit in the feature space of a kernel.
@@ -72,9 +73,6 @@ pub struct KernelFit {
 const ALL: usize = 5_000;
 /// And with so many beyond.
 const LANDMARKS: usize = 1_000;
-/// Rows transformed at a time: their kernel values are many.
-const BLOCK: usize = 4_096;
-
 impl KernelGmml {
     /// Learns from rows and labels; if the kernel is precomputed, row i holds its values with all rows.
     ///
@@ -301,29 +299,6 @@ impl KernelMetric {
         let squared = inside + outside;
         if squared.is_finite() { Ok(squared) } else { Err(Error::OutOfRange { what: "the distance" }) }
     }
-}
-
-pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -> Result<Rows> {
-    let Some(map) = map else { return metric.transform(rows) };
-    let mut z = Vec::with_capacity(rows.len() * metric.rank());
-    for first in (0..rows.len()).step_by(BLOCK) {
-        let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();
-        z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
-    }
-    Rows::new(z, metric.rank())
-}
-
-/// Whether a metric on kernel values goes with a map to them.
-pub(crate) fn check_parts(map: &KernelMap, metric: &Metric) -> Result<()> {
-    let landmarks =
-        map.landmarks().map(|rows| ("rows the kernel is taken with", rows.len(), metric.columns()));
-    let lengths = map.outside().map(|(_, lengths)| ("lengths of components", lengths.len(), metric.rank()));
-    for (what, seen, expected) in landmarks.into_iter().chain(lengths) {
-        if seen != expected {
-            return Err(Error::Length { what, seen, expected });
-        }
-    }
-    Ok(())
 }
 
 /// Makes the components blind to a common shift of all kernel values, as they are but for rounding.

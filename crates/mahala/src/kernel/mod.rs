@@ -1,9 +1,16 @@
 //! Kernels: inner products in a feature space, and rows as their kernel values with given rows.
 
-use crate::dataset::Rows;
+pub(crate) mod gmml;
+pub(crate) mod nystrom;
+
+pub use gmml::{KernelFit, KernelGmml, KernelMetric};
+
+use crate::data::Rows;
+use crate::data::column_stats::ColumnStatistics;
 use crate::error::{Error, Result};
+use crate::metric::Metric;
 use crate::metric::{both_scales, project};
-use crate::standardize::ColumnStatistics;
+use serde_json::{Value, json};
 
 /// An inner product of rows in some feature space.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -233,6 +240,62 @@ impl KernelMap {
 
 fn squared_norm(row: &[f64]) -> f64 {
     row.iter().map(|x| x * x).sum()
+}
+
+/// Rows transformed at a time: their kernel values are many.
+const BLOCK: usize = 4_096;
+
+pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -> Result<Rows> {
+    let Some(map) = map else { return metric.transform(rows) };
+    let mut z = Vec::with_capacity(rows.len() * metric.rank());
+    for first in (0..rows.len()).step_by(BLOCK) {
+        let block: Vec<usize> = (first..(first + BLOCK).min(rows.len())).collect();
+        z.extend(metric.transform(&map.values(&rows.subset(&block))?)?.into_values());
+    }
+    Rows::new(z, metric.rank())
+}
+
+/// Whether a metric on kernel values goes with a map to them.
+pub(crate) fn check_parts(map: &KernelMap, metric: &Metric) -> Result<()> {
+    let landmarks =
+        map.landmarks().map(|rows| ("rows the kernel is taken with", rows.len(), metric.columns()));
+    let lengths = map.outside().map(|(_, lengths)| ("lengths of components", lengths.len(), metric.rank()));
+    for (what, seen, expected) in landmarks.into_iter().chain(lengths) {
+        if seen != expected {
+            return Err(Error::Length { what, seen, expected });
+        }
+    }
+    Ok(())
+}
+
+impl Kernel {
+    /// The kernel, for the model file.
+    pub fn to_json(self) -> Value {
+        match self {
+            Self::Linear => json!({"kernel": "linear"}),
+            Self::Rbf { gamma } => json!({"kernel": "rbf", "gamma": gamma}),
+            Self::Polynomial { degree, gamma, coef0 } => {
+                json!({"kernel": "polynomial", "degree": degree, "gamma": gamma, "coef0": coef0})
+            }
+            Self::Precomputed => json!({"kernel": "precomputed"}),
+        }
+    }
+
+    /// The kernel that [`Kernel::to_json`] wrote.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        let number = |key: &str| value[key].as_f64();
+        Some(match value["kernel"].as_str()? {
+            "linear" => Self::Linear,
+            "rbf" => Self::Rbf { gamma: number("gamma")? },
+            "polynomial" => Self::Polynomial {
+                degree: u32::try_from(value["degree"].as_u64()?).ok()?,
+                gamma: number("gamma")?,
+                coef0: number("coef0")?,
+            },
+            "precomputed" => Self::Precomputed,
+            _ => return None,
+        })
+    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@
 //! ```
 //! which is `k(x, y)` for landmarks themselves. A metric on `φ` is one on `k`: `L·Σ⁻¹Uᵀ`.
 
-use crate::dataset::Rows;
+use crate::data::Rows;
+use crate::data::random::{Random, Stream};
 use crate::error::Result;
+use crate::gmml::span::Span;
+use crate::kernel::transform;
 use crate::kernel::{Kernel, KernelMap};
-use crate::kernel_gmml::transform;
 use crate::metric::Metric;
-use crate::random::{Random, Stream};
-use crate::span::Span;
 use faer::{Mat, MatRef};
 
 /// `φ`.

@@ -1,11 +1,11 @@
 //! Methods whose metric lies in the span of the rows learn there, if there are more columns than rows.
 
 use super::{Learned, Learner, Observer, Training};
-use crate::all_pairs::check_labels;
-use crate::dataset::Dataset;
+use crate::data::Dataset;
 use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
-use crate::span::InSpan;
+use crate::gmml::span::InSpan;
+use crate::scatter::all_pairs::check_labels;
 
 /// How a method learns in the span of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,66 +1,34 @@
-//! Every method behind one face: parameters → [`Learner::learn`] → [`Metric`] and [`Report`].
+//! The one interface of every method: parameters → [`Learner::learn`] → [`Metric`] and [`Report`].
 //!
-//! One file each, with the method's equations at its head. Only [`Gmml`] has a closed form; the others
-//! iterate, tell an [`Observer`] how far they are, and return the best metric they have when they stop,
-//! with the [`Outcome`] that says why.
+//! Closed forms return at once; the others iterate, report each iteration to an [`Observer`], and return the best metric
+//! they have when they stop, with the [`Outcome`] that says why. The baselines are in the crate `mahala-baselines`.
 
-mod constraints;
-mod covariance;
-mod euclidean;
-mod flatgeo;
-mod impostors;
 mod in_span;
-mod itml;
-mod labelled;
-mod lbfgs;
-mod lmnn;
-mod mcml;
-mod mmc;
-mod mmc_diagonal;
-mod named;
-mod nca;
-mod reach;
-mod softmax;
-mod softmax_near;
-mod start;
 
-pub use covariance::Covariance;
-pub use euclidean::Euclidean;
-pub use flatgeo::FlatGeo;
 pub use in_span::SpanRule;
-pub use itml::{GammaChoice, Itml};
-pub use lmnn::{Hinge, Lmnn};
-pub use mcml::Mcml;
-pub use mmc::Mmc;
-pub use named::{NAMES, named};
-pub use nca::Nca;
-pub use start::Start;
 
-use crate::all_pairs::check_labels;
-use crate::auto::Auto;
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::Gmml;
-use crate::kernel::KernelMap;
-use crate::kernel_gmml::transform;
+use crate::kernel::{KernelMap, transform};
 use crate::metric::Metric;
 use crate::pairs::Pairs;
-use crate::random::{Random, Stream};
-use crate::recipe::Recipe;
-use crate::standardize::ColumnStatistics;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 
 /// A method that learns a metric.
 ///
 /// ```
-/// use mahala::learners::{Euclidean, Learner, Order, Training};
+/// use mahala::auto::Recipe;
+/// use mahala::learner::{Learner, Order, Training};
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2], 1)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
-/// let methods: [&dyn Learner; 2] = [&Euclidean::default(), &Gmml { k: 1, ..Gmml::default() }];
+/// let methods: [&dyn Learner; 2] = [&Recipe::all_pairs(0.5), &Gmml { k: 1, ..Gmml::default() }];
 /// for method in methods {
 ///     let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
 ///     assert_eq!(learned.metric.rank(), 1);
@@ -305,7 +273,7 @@ pub fn learn_standardized(
 }
 
 /// The fields of a parameter struct by name.
-fn fields<T: Serialize>(parameters: &T) -> Value {
+pub fn fields<T: Serialize>(parameters: &T) -> Value {
     serde_json::to_value(parameters).unwrap_or_default()
 }
 
@@ -335,46 +303,27 @@ impl Learner for Gmml {
     }
 }
 
-impl Learner for Recipe {
-    fn name(&self) -> &'static str {
-        "recipe"
-    }
-
-    fn parameters(&self) -> Value {
-        fields(self)
-    }
-
-    fn numbers(&self, shape: &Shape) -> f64 {
-        self.peak(shape)
-    }
-
-    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
-        let data = training.labelled(self.name())?;
-        check_labels(data.labels())?;
-        let metric = self.fit_across(data, training.groups())?;
-        Ok(Learned::new(metric, Report::closed_form()))
+impl Report {
+    /// The report, for the model file and for machines to read.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "iterations": self.iterations, "objective": self.objective, "outcome": self.outcome.to_string(),
+            "converged": self.outcome.is_final(), "choice": self.choice,
+        })
     }
 }
 
-impl Learner for Auto {
-    fn name(&self) -> &'static str {
-        if self.kernels { "auto-kernel" } else { "auto" }
-    }
-
-    fn parameters(&self) -> Value {
-        fields(self)
-    }
-
-    fn numbers(&self, shape: &Shape) -> f64 {
-        self.peak(shape)
-    }
-
-    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`].
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
-        let data = training.labelled(self.name())?;
-        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
-        let fit = self.fit(data, training.groups(), &mut watch)?;
-        let report = Report { choice: Some(fit.to_json()), ..Report::closed_form() };
-        Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
+impl Shape {
+    /// The size of a training set.
+    pub fn of(training: &Training<'_>) -> Self {
+        let rows = training.rows();
+        match training {
+            Training::Labelled(data) | Training::Grouped(data, _) => {
+                Self::labelled(rows, data.labels().class_count())
+            }
+            Training::Paired(_, pairs) => {
+                Self { rows: rows.len(), columns: rows.columns(), classes: 0, pairs: pairs.len() }
+            }
+        }
     }
 }

@@ -13,27 +13,27 @@
 //!
 //! Every metric is held as a map of the coordinates in which the global one is Euclidean.
 
-use crate::all_pairs::{check_labels, degrees_of_freedom};
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::Shape;
-use crate::geodesic::Geodesic;
+use crate::geometry::geodesic::Geodesic;
+use crate::geometry::spd::Spd;
+use crate::gmml::low_rank::LearnedSpan;
+use crate::gmml::regularize::Regularization;
+use crate::gmml::select_t::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
+use crate::gmml::span::InSpan;
 use crate::gmml::{Fit, Gmml, on_paper_scale};
-use crate::gram::Block;
-use crate::kmeans::clusters;
-use crate::knn::Knn;
-use crate::linalg::{product, weighted_gram};
 use crate::metric::Metric;
-use crate::moments::{ClassMoments, Moments};
-use crate::neighbors::Neighbors;
-use crate::random::{Random, Stream};
-use crate::regularize::Regularization;
+use crate::neighbors::Knn;
+use crate::neighbors::found::Neighbors;
+use crate::neighbors::k_means::clusters;
+use crate::scatter::all_pairs::{check_labels, degrees_of_freedom};
+use crate::scatter::moments::{ClassMoments, Moments};
 use crate::scatter::{PairCount, Scatter};
-use crate::select::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
-use crate::span::InSpan;
-use crate::spd::Spd;
-use crate::wide::LearnedSpan;
 use faer::Mat;
+use mahala_kernels::blas::syrk::Block;
+use mahala_kernels::blas::{product, weighted_gram};
 
 /// The parameters of a local fit.
 ///
@@ -313,7 +313,7 @@ impl LocalMaps {
                 let (rows, columns) = (map.nrows(), map.ncols());
                 return Err(Error::NotSquare { what: "a local metric", rows, columns });
             }
-            crate::linalg::check_finite(map.as_ref())?;
+            mahala_kernels::view::check_finite(map.as_ref())?;
         }
         match groups.iter().find(|&&group| group as usize >= maps.len()) {
             Some(group) => {

@@ -2,9 +2,9 @@
 
 use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{check_against, memory_limit_gb};
-use crate::linalg::sum_of_eights;
 use crate::metric::Metric;
 use faer::Mat;
+use mahala_kernels::reduce::sum_of_eights;
 use rayon::prelude::*;
 
 /// The largest map of all columns to as many coordinates, in gigabytes.
@@ -89,8 +89,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::random::Random;
     use crate::error::Error;
-    use crate::random::Random;
 
     /// r orthogonal rows of different lengths in d columns: reflections of the axes.
     fn metric(r: usize, d: usize, weight: f64) -> Metric {

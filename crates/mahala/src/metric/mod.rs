@@ -1,16 +1,28 @@
 //! The learned metric `d_A`, as the linear map `L` with `A = LᵀL`.
 
-use crate::centred::weighted_sum_of_columns;
-use crate::dataset::{Rows, check_cells};
+mod calibration;
+mod complement;
+pub(crate) mod verification;
+
+pub use calibration::Calibration;
+pub use verification::{
+    area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
+};
+
+use crate::data::centered::weighted_sum_of_columns;
+use crate::data::column_stats::ColumnStatistics;
+use crate::data::sparse::SparseRows;
+use crate::data::{Rows, check_cells};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint;
-use crate::linalg::{check_finite, eigen, product, squared_norm, weighted_gram};
-use crate::memory::Spare;
-use crate::sparse::SparseRows;
-use crate::spd::Spd;
-use crate::standardize::ColumnStatistics;
+use crate::geometry::spd::Spd;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
+use mahala_kernels::blas::{product, weighted_gram};
+use mahala_kernels::eigen::eigen;
+use mahala_kernels::reduce::squared_norm;
+use mahala_kernels::view::check_finite;
+use mahala_kernels::workspace::Workspace;
 use rayon::prelude::*;
 
 /// A Mahalanobis metric of rank `r` on rows with `d` columns.
@@ -90,7 +102,7 @@ impl Metric {
     }
 
     /// [`Metric::new`] for what was computed: a number that is not finite has left the range, and is no cell of a user's.
-    pub(crate) fn computed(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
+    pub fn computed(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
         Self::new(components, mean, scale).map_err(|error| match error {
             Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
             other => other,
@@ -124,7 +136,7 @@ impl Metric {
         let mean = ColumnStatistics::of(rows).mean;
         let centred = Mat::from_fn(rows.len(), d, |i, j| rows.row(i)[j] - mean[j]);
         let covariance = product(centred.transpose(), centred.as_ref());
-        let e = eigen(covariance.as_ref(), "the covariance", &mut Spare::default())?;
+        let e = eigen(covariance.as_ref(), "the covariance", &mut Workspace::default())?;
         Self::computed(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
     }
 
@@ -351,7 +363,7 @@ pub(crate) fn standardized(rows: &[f64], mean: &[f64], scale: Option<&[f64]>) ->
 }
 
 /// `((X − mean) / scale) · P`, row-major, by blocks of rows and, where rows are long, of columns.
-pub(crate) fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
+pub fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
     let (d, r) = (p.nrows(), p.ncols());
     let mut out = vec![0.0; rows.len() * r];
     out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {

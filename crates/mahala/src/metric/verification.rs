@@ -1,10 +1,10 @@
 //! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
 
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
-use crate::random::{Random, Stream};
 
 /// The squared distances of the pairs, the first ends in one table and the second in another.
 ///

@@ -19,18 +19,28 @@
 //! kernel, and `weight_outside` (see [`Metric`]): files with one of the last two have version 2, all others 1.
 //! Keys are sorted: the same model gives the same bytes.
 
-use crate::calibrate::Calibration;
-use crate::dataset::{Labels, Rows};
+mod describe;
+mod file;
+mod onnx;
+mod tensor;
+mod training_means;
+
+pub use file::write_file;
+pub use onnx::{Precision, onnx_model};
+
+use crate::data::sparse::SparseRows;
+use crate::data::{Labels, Rows};
 use crate::error::{Error, Result};
-use crate::file::{io_error, write_file};
 use crate::kernel::{Kernel, KernelMap};
-use crate::kernel_gmml::{check_parts, transform};
-use crate::knn::Knn;
+use crate::kernel::{check_parts, transform};
 use crate::local::LocalMaps;
+use crate::metric::Calibration;
 use crate::metric::Metric;
-use crate::neighbors::Neighbors;
-use crate::sparse::SparseRows;
-use crate::tensor::{Content, Tensor};
+use crate::model::file::io_error;
+use crate::model::tensor::invalid;
+use crate::model::tensor::{Content, Tensor};
+use crate::neighbors::Knn;
+use crate::neighbors::found::Neighbors;
 use faer::Mat;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
@@ -456,10 +466,6 @@ fn checksum(metadata: &BTreeMap<String, String>, tensors: &BTreeMap<String, Tens
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-pub(crate) fn invalid(reason: &str) -> Error {
-    Error::Bytes { what: "model file", reason: reason.to_owned() }
 }
 
 /// The bytes of a file, or only its first where no model begins so: a device has no end.

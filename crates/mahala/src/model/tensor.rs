@@ -1,8 +1,7 @@
 //! Tensors of the model file, written from where they lie and read from the bytes of the file: a metric on
 //! 100,000 columns is there once, not four times.
 
-use crate::error::Result;
-use crate::model::invalid;
+use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
 use safetensors::Dtype;
 
@@ -132,4 +131,8 @@ impl<'a> Tensor<'a> {
             None => Ok(cells),
         }
     }
+}
+
+pub(crate) fn invalid(reason: &str) -> Error {
+    Error::Bytes { what: "model file", reason: reason.to_owned() }
 }

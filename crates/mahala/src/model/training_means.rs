@@ -1,8 +1,8 @@
 //! The means of the columns a model was learned on: what a missing cell is replaced by.
 
-use crate::dataset::Rows;
+use crate::data::Rows;
+use crate::data::column_stats::ColumnStatistics;
 use crate::model::Model;
-use crate::standardize::ColumnStatistics;
 
 impl Model {
     /// The mean of each column over the training rows; `None` if the model does not tell, as the plain distance and

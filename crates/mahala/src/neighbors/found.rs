@@ -1,6 +1,6 @@
 //! What a search finds: the neighbours of each query, and their votes.
 
-use crate::dataset::Labels;
+use crate::data::Labels;
 
 /// The neighbours of each query: `k` indices and distances, nearest first.
 #[derive(Debug, Clone, PartialEq)]

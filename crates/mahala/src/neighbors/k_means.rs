@@ -1,10 +1,10 @@
 //! Clusters by k-means: Lloyd's iteration from the seeds of k-means++.
 
-use crate::dataset::Rows;
-use crate::distance::squared_distance;
+use crate::data::Rows;
+use crate::data::random::Random;
 use crate::error::Result;
-use crate::knn::Knn;
-use crate::random::Random;
+use crate::neighbors::Knn;
+use mahala_kernels::knn::distance::squared_distance;
 
 /// Lloyd's iterations at most; it usually ends long before.
 const MOST_ROUNDS: usize = 100;

@@ -8,9 +8,9 @@
 //! ```
 //! The closed form takes any weights that are not negative; with s of 0 and 1 alone it is the paper's.
 
+use crate::data::random::Random;
 use crate::error::{Error, Result};
 use crate::pairs::{Pair, Pairs};
-use crate::random::Random;
 use std::ops::Range;
 
 impl Pairs {

@@ -1,8 +1,12 @@
 //! The sets 𝒮 and 𝒟: pairs of rows known to be similar or dissimilar.
 
-use crate::dataset::Labels;
+mod graded;
+pub(crate) mod nearest;
+
+use crate::data::Labels;
+use crate::data::random::Random;
 use crate::error::{Error, Result};
-use crate::random::Random;
+use mahala_kernels::blas::syrk::IndexPair;
 
 /// Two rows, by index, and what is known of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +36,18 @@ pub struct Pairs {
     list: Vec<Pair>,
     /// The rows that the tables of first and of second ends must have at least.
     rows: [usize; 2],
+}
+
+impl IndexPair for Pair {
+    #[inline]
+    fn rows(&self) -> [usize; 2] {
+        [self.first, self.second]
+    }
+
+    #[inline]
+    fn weight(&self) -> f64 {
+        self.weight
+    }
 }
 
 impl Pair {
@@ -90,7 +106,7 @@ impl Pairs {
     }
 
     /// Whether every pair names rows that tables of this many rows have; which does not, if one does not.
-    pub(crate) fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
+    pub fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
         if self.rows[0] <= first_rows && self.rows[1] <= second_rows {
             return Ok(());
         }

@@ -5,10 +5,10 @@
 //! each row's nearest rows of its class and `D` over its nearest rows of other classes, and the closed form
 //! solves again.
 
-use crate::dataset::{Labels, Rows};
+use crate::data::members_by_class;
+use crate::data::{Labels, Rows};
 use crate::error::{Error, Result};
-use crate::knn::Knn;
-use crate::moments::members_by_class;
+use crate::neighbors::Knn;
 use crate::pairs::{Pair, Pairs};
 use rayon::prelude::*;
 

@@ -6,14 +6,16 @@
 //! ```
 //! with `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, and `w`, `m` those of all rows.
 
-use crate::dataset::{Dataset, Labels};
+use crate::data::{Dataset, Labels};
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block};
-use crate::linalg::{column, column_mut, parallelism, times_power_of_two};
-use crate::moments::{ClassMoments, Moments, first_not_finite};
+use crate::scatter::column_scaling::{Units, column_peaks};
+use crate::scatter::moments::{ClassMoments, Moments, first_not_finite};
 use crate::scatter::{PairCount, Scatter};
-use crate::units::{Units, column_peaks};
 use faer::{Mat, MatRef, Par};
+use mahala_kernels::blas::syrk::{BLOCK, Block};
+use mahala_kernels::parallel::parallelism;
+use mahala_kernels::scaling::times_power_of_two;
+use mahala_kernels::view::{column, column_mut};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -334,7 +336,7 @@ pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
 }
 
 /// Labelled rows must hold a similar and a dissimilar pair.
-pub(crate) fn check_labels(labels: &Labels) -> Result<()> {
+pub fn check_labels(labels: &Labels) -> Result<()> {
     let sizes = labels.class_sizes();
     let named = labels.names().iter().zip(sizes).filter(|(_, size)| *size > 0);
     check(named.map(|(name, size)| (name.as_str(), size as u64)))

@@ -1,4 +1,4 @@
-//! Weights of rows, and classes of unequal size made to count the same.
+//! Classes of unequal size made to count the same.
 //!
 //! # Formula
 //! With `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, C classes and `w = Σ_c w_c`,
@@ -11,17 +11,12 @@
 //! [`Balance::ClassPairs`] takes `v_ab ∝ 1/Σ_j (E_ab)_jj/S_jj`, of mean 1: two classes far apart differ
 //! much, and would make up most of `D`, although nobody confuses them.
 
-use crate::all_pairs::{check, count_pairs, degrees_of_freedom};
-use crate::centred::Cells;
-use crate::dataset::{Dataset, Labels};
-use crate::error::{Error, Result};
-use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
-use crate::gram::{BLOCK, Block};
-use crate::moments::{ClassMoments, Moments};
+use crate::error::Result;
+use crate::scatter::all_pairs::{check, count_pairs, degrees_of_freedom};
+use crate::scatter::moments::{ClassMoments, Moments};
 use crate::scatter::{PairCount, Scatter};
-use crate::select::{CrossValidation, Watch};
-use crate::wide::Reduced;
 use faer::Mat;
+use mahala_kernels::blas::syrk::{BLOCK, Block};
 
 /// What counts the same when classes differ in size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,74 +77,6 @@ impl Scatter {
         let pairs = [weighing(similar, within), weighing(dissimilar, across)];
         Self::assemble(s, between, units, pairs, degrees_of_freedom(classes.iter().map(|class| class.rows())))
     }
-}
-
-impl Gmml {
-    /// As [`Gmml::fit_watched`], with a weight for each row: a row of weight 2 counts as two. If t is to be
-    /// chosen, rows weigh as much in its error.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; sampled pairs or
-    /// standardisation.
-    pub fn fit_weighted(&self, data: &Dataset, weights: &[f64], watch: &mut Watch<'_>) -> Result<Fit> {
-        if self.pairs != PairRule::All || self.standardize {
-            let value = "sampled pairs or standardisation, with weights".to_owned();
-            let allowed = "all pairs and no standardisation when rows have weights";
-            return Err(Error::Parameter { name: "pairs", value, allowed });
-        }
-        self.check_parameters(data.columns())?;
-        if weights.len() != data.len() {
-            return Err(Error::Length { what: "weights", seen: weights.len(), expected: data.len() });
-        }
-        // Rows without weight are no neighbours either.
-        let counting: Vec<usize> = (0..data.len()).filter(|&i| weights[i] != 0.0).collect();
-        if counting.is_empty() {
-            return Err(Error::Empty { what: "the list of rows with a weight above 0" });
-        }
-        let splits = self.splits.as_ref().map(|splits| splits.among(&counting)).transpose()?;
-        let gmml = Self { splits, ..self.clone() };
-        let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
-        if let Some(reduced) = Reduced::of(&gmml, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(&gmml, Some(&weights), None, watch);
-        }
-        self.check(data.columns(), data.labels().class_count())?;
-        let moments = Moments::weighted(&data, Some(&weights))?;
-        let selection = match self.t {
-            TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => {
-                Some(CrossValidation::with(&gmml, &data, Some(&weights), None)?.select(watch)?)
-            }
-        };
-        let t = selection.as_ref().map_or(self.t, |selection| TChoice::Fixed(selection.t));
-        let fit = Self { t, ..gmml }.fit_moments(&moments)?;
-        Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
-    }
-
-    /// Balance needs the sums over all pairs.
-    pub(crate) fn check_balance(&self) -> Result<()> {
-        if self.balance == Balance::None || self.pairs == PairRule::All {
-            return Ok(());
-        }
-        let value = "set, with sampled pairs".to_owned();
-        Err(Error::Parameter { name: "balance", value, allowed: "none, or used with all pairs" })
-    }
-}
-
-/// What each row counts for in an error: its weight, divided by its class's if classes count the same.
-pub(crate) fn error_weights(balance: Balance, labels: &Labels, weights: Option<&[f64]>) -> Vec<f64> {
-    let mut rows = weights.map_or_else(|| vec![1.0; labels.len()], <[f64]>::to_vec);
-    if balance == Balance::None {
-        return rows;
-    }
-    let mut classes = vec![0.0; labels.class_count()];
-    labels.codes().iter().zip(&rows).for_each(|(&code, w)| classes[code as usize] += w);
-    rows.iter_mut().zip(labels.codes()).for_each(|(w, &code)| *w /= classes[code as usize]);
-    rows
-}
-
-/// The weights of the chosen rows.
-pub(crate) fn chosen(weights: &[f64], rows: &[usize]) -> Vec<f64> {
-    rows.iter().map(|&i| weights[i]).collect()
 }
 
 /// `sum += factor·M_c`, lower triangle.

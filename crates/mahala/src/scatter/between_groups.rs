@@ -10,14 +10,15 @@
 //! with means taken from that of all rows. No sum is the difference of two larger ones: what lies within groups is never
 //! added, so that it need not be taken away again.
 
-use crate::all_pairs::{check_labels, degrees_of_freedom};
-use crate::dataset::{Dataset, Labels, Rows};
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block};
-use crate::linalg::{product, times_power_of_two};
+use crate::scatter::all_pairs::{check_labels, degrees_of_freedom};
+use crate::scatter::column_scaling::{Units, column_peaks};
 use crate::scatter::{PairCount, Scatter};
-use crate::units::{Units, column_peaks};
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::product;
+use mahala_kernels::blas::syrk::{BLOCK, Block};
+use mahala_kernels::scaling::times_power_of_two;
 
 /// The rows of one class in one group.
 struct Cell {
@@ -183,8 +184,8 @@ fn sums_of_others(cells: &[Cell], means: MatRef<'_, f64>, class: usize, groups: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::random::Random;
     use crate::pairs::Pairs;
-    use crate::random::Random;
 
     /// Rows far from the origin in different units; nearly all rows of a class are of one group.
     fn hostile(n: usize, seed: u64) -> (Dataset, Labels) {

@@ -1,8 +1,8 @@
 //! The unit of each column: extreme scales are measured in a power of two of their own, which is exact and
 //! keeps squares of 1e±150 in range.
 
-use crate::linalg::{exponent_of, times_power_of_two};
 use faer::{Mat, MatRef};
+use mahala_kernels::scaling::{exponent_of, times_power_of_two};
 
 /// The unit of each feature, as an exponent of two; 0 unless the feature's scale is extreme.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +54,7 @@ fn unit_of(peak: f64) -> i32 {
 }
 
 /// The largest absolute value of each column; NaN where a cell is not finite.
-pub(crate) fn column_peaks<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Vec<f64> {
+pub fn column_peaks<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Vec<f64> {
     let mut peaks = vec![0.0f64; rows.ncols()];
     // x·0 is 0 for a finite number only; sums need no branch.
     let mut checks = vec![0.0f64; rows.ncols()];

@@ -1,13 +1,32 @@
 //! `S` and `D` (eq. 7): the sums of outer products over similar and over dissimilar pairs.
 
-use crate::dataset::Rows;
+pub(crate) mod all_pairs;
+pub(crate) mod balanced;
+mod between_groups;
+pub(crate) mod column_scaling;
+pub(crate) mod moments;
+mod moments_bytes;
+pub(crate) mod summed;
+mod two_pass;
+mod window;
+
+pub use all_pairs::check_labels;
+pub use balanced::Balance;
+pub use column_scaling::column_peaks;
+pub use moments::{ClassMoments, Moments};
+pub use summed::Summed;
+pub use two_pass::{ClassMeans, PairSums};
+pub use window::Window;
+
+use crate::data::Rows;
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block};
-use crate::linalg::{both, parallelism, times_power_of_two};
 use crate::pairs::{Pair, Pairs};
-use crate::tiles::mirror_lower;
-use crate::units::{Units, column_peaks};
+use crate::scatter::column_scaling::Units;
 use faer::{Mat, MatRef, Par};
+use mahala_kernels::blas::syrk::{BLOCK, Block};
+use mahala_kernels::blas::transpose::mirror_lower;
+use mahala_kernels::parallel::{both, parallelism};
+use mahala_kernels::scaling::times_power_of_two;
 
 /// `S` and `D`, with the number of pairs behind each.
 ///
@@ -258,7 +277,7 @@ impl Side {
     ) {
         let n = self.sum.ncols();
         for chosen in chosen.chunks(depth(n)) {
-            block.gather_differences(tables, pairs, chosen, units);
+            block.gather_differences(tables.map(Rows::values), pairs, chosen, units.exponents());
             block.add_gram_to(self.sum.as_mut(), parallelism(n));
             // By four partial sums, which need not wait for each other.
             let mut weights = [0.0; 4];
@@ -274,7 +293,7 @@ impl Side {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Random;
+    use crate::data::random::Random;
 
     #[test]
     fn pairs_of_several_sorts_and_blocks_are_summed_by_their_kind() {

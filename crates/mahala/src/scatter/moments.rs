@@ -3,13 +3,15 @@
 //! Moments are updated by blocks, merged and subtracted (Chan's pairwise update, never raw `XᵀX`), so
 //! that streams, files larger than memory, clusters and cross-validation folds need one pass each.
 
-use crate::canonical::canonical_label;
-use crate::dataset::{Dataset, Labels, sort_class_names};
+use crate::data::label_spelling::canonical_label;
+use crate::data::members_by_class;
+use crate::data::{Dataset, Labels, sort_class_names};
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block};
-use crate::linalg::{parallelism, times_power_of_two};
-use crate::units::{Units, column_peaks, shift_lower};
+use crate::scatter::column_scaling::{Units, column_peaks, shift_lower};
 use faer::{Mat, MatRef, Par};
+use mahala_kernels::blas::syrk::{BLOCK, Block};
+use mahala_kernels::parallel::parallelism;
+use mahala_kernels::scaling::times_power_of_two;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -107,7 +109,7 @@ impl ClassMoments {
         if weight == 0.0 {
             return;
         }
-        let mean = block.gather_centred(rows, indices, units, chosen.as_deref());
+        let mean = block.gather_centred(rows, indices, units.exponents(), chosen.as_deref());
         if self.weight > 0.0 {
             let root = (self.weight * weight / (self.weight + weight)).sqrt();
             block.push(mean.iter().zip(&self.mean).map(|(b, a)| root * (b - a)));
@@ -471,13 +473,6 @@ impl ClassMoments {
         }
         copy
     }
-}
-
-/// The rows of each class.
-pub(crate) fn members_by_class(labels: &Labels) -> Vec<Vec<usize>> {
-    let mut members: Vec<Vec<usize>> = labels.class_sizes().into_iter().map(Vec::with_capacity).collect();
-    labels.codes().iter().enumerate().for_each(|(i, &code)| members[code as usize].push(i));
-    members
 }
 
 pub(crate) fn first_not_finite<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Error {

@@ -8,9 +8,9 @@
 //! Where columns have names the magic is "MAHALAM2", and length u64 and name of each follow the peaks.
 //! All numbers little-endian. The triangle is stored column by column.
 
-use crate::dataset::sort_class_names;
+use crate::data::sort_class_names;
 use crate::error::{Error, Result};
-use crate::moments::{ClassMoments, MAX_ROWS, Moments};
+use crate::scatter::moments::{ClassMoments, MAX_ROWS, Moments};
 use faer::Mat;
 use sha2::{Digest, Sha256};
 

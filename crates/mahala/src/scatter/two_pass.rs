@@ -10,15 +10,15 @@
 //! ```
 //! with `c(i)` the class of row i, `n_c` and `m_c` the size and mean of class c, and `n`, `m` those of all rows.
 
-use crate::all_pairs::{add_lower, check, pairs_between};
-use crate::dataset::Labels;
+use crate::data::Labels;
+use crate::data::column_stats::ColumnStatistics;
 use crate::error::{Error, Result};
-use crate::gram::{BLOCK, Block};
-use crate::moments::first_not_finite;
-use crate::standardize::ColumnStatistics;
-use crate::summed::Summed;
-use crate::units::{Units, column_peaks};
+use crate::scatter::all_pairs::{add_lower, check, pairs_between};
+use crate::scatter::column_scaling::{Units, column_peaks};
+use crate::scatter::moments::first_not_finite;
+use crate::scatter::summed::Summed;
 use faer::{Mat, MatRef};
+use mahala_kernels::blas::syrk::{BLOCK, Block};
 use std::collections::HashMap;
 
 /// The first pass: the size and mean of each class.

@@ -1,7 +1,7 @@
 //! A sliding window over a stream: what comes is added, what leaves is subtracted.
 
 use crate::error::{Error, Result};
-use crate::moments::Moments;
+use crate::scatter::moments::Moments;
 use std::collections::VecDeque;
 
 /// The moments of the last blocks of a stream.

@@ -1,26 +1,27 @@
 //! Sums of outer products by blocks: the one kernel under moments and pairs.
 //!
 //! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
-//! symmetric product runs near the machine's peak: row by row if they are narrow ([`narrow`]), otherwise in strips of
-//! eight features ([`strips`]). There, in cache, they are centred.
+//! symmetric product runs near the machine's peak: row by row if they are narrow ([`row_major`]), otherwise in strips of
+//! eight features ([`packed`]). There, in cache, they are centred.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::dataset::Rows;
-use crate::linalg::{parallelism, times_power_of_two};
-use crate::memory::{Lines, prefetch};
-use crate::pairs::Pair;
+use crate::aligned::AlignedVec;
+use crate::parallel::parallelism;
+use crate::prefetch::prefetch;
+use crate::scaling::times_power_of_two;
+pub mod packed;
+pub mod row_major;
+
 use crate::simd::{Widest, Work, run_widest};
-use crate::units::Units;
-use crate::{narrow, strips};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, ContiguousFwd, MatMut, MatRef, Par};
 use pulp::Simd;
 
 /// Rows of a block: deep enough for the product, small enough for the cache.
-pub(crate) const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 
 /// `target += blockᵀ·block`, lower triangle only.
-pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
+pub fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
     matmul(
         target,
         BlockStructure::TriangularLower,
@@ -34,10 +35,18 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par
     );
 }
 
+/// Two rows, by index, and the weight of their difference.
+pub trait IndexPair {
+    /// Indices into the first and the second table.
+    fn rows(&self) -> [usize; 2];
+    /// The weight of the outer product.
+    fn weight(&self) -> f64;
+}
+
 /// A block of rows, in 64-bit numbers.
-pub(crate) struct Block {
+pub struct Block {
     /// Row after row if they are narrow, otherwise strip after strip; 0 beyond the last feature.
-    cells: Lines,
+    cells: AlignedVec,
     /// The distance between rows or strips.
     stride: usize,
     columns: usize,
@@ -46,71 +55,70 @@ pub(crate) struct Block {
 
 impl Block {
     /// Room for as many rows, at most [`BLOCK`], and one more.
-    pub(crate) fn new(columns: usize, rows: usize) -> Self {
+    pub fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
-        let (stride, count) = if narrow::is(columns) {
-            (narrow::stride(columns), rows)
+        let (stride, count) = if row_major::is(columns) {
+            (row_major::stride(columns), rows)
         } else {
-            (strips::stride(rows), strips::count(columns))
+            (packed::stride(rows), packed::count(columns))
         };
-        Self { cells: Lines::zeros(stride * count), stride, columns, used: 0 }
+        Self { cells: AlignedVec::zeros(stride * count), stride, columns, used: 0 }
     }
 
     /// Adds the sum of the rows' outer products to the lower triangle of `target`.
-    pub(crate) fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
-        if narrow::is(self.columns) {
-            return narrow::add_gram(target, &self.cells[..self.used * self.stride]);
+    pub fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
+        if row_major::is(self.columns) {
+            return row_major::add_gram(target, &self.cells[..self.used * self.stride]);
         }
-        strips::add_gram(target, &self.cells, self.stride, self.used, par);
+        packed::add_gram(target, &self.cells, self.stride, self.used, par);
     }
 
     /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
     /// root of its weight; returns the mean. Constant features become exactly 0: they are summed around
     /// their first value.
-    pub(crate) fn gather_centred<T: Copy + Into<f64>>(
+    pub fn gather_centred<T: Copy + Into<f64>>(
         &mut self,
         rows: MatRef<'_, T>,
         indices: &[usize],
-        units: &Units,
+        exponents: &[i32],
         weights: Option<&[f64]>,
     ) -> Vec<f64> {
         self.used = indices.len();
         self.gather(rows, indices);
-        if !units.are_plain() {
-            self.measure_in(units);
+        if exponents.iter().any(|&e| e != 0) {
+            self.scale_by(exponents);
         }
         let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
         let weights = weights.zip(roots.as_deref());
-        let centre = if narrow::is(self.columns) { narrow::centre } else { strips::centre };
+        let centre = if row_major::is(self.columns) { row_major::centre } else { packed::centre };
         centre(&mut self.cells, self.stride, self.columns, self.used, weights)
     }
 
     /// Sets the block to `√weight · (a − b)` for the chosen pairs of rows, in the given units.
-    pub(crate) fn gather_differences(
+    pub fn gather_differences(
         &mut self,
-        [firsts, seconds]: [&Rows; 2],
-        pairs: &[Pair],
+        tables: [&[f64]; 2],
+        pairs: &[impl IndexPair],
         chosen: &[usize],
-        units: &Units,
+        exponents: &[i32],
     ) {
         self.used = chosen.len();
-        let (columns, tables) = (self.columns, [firsts.values(), seconds.values()]);
-        let differences = Differences { tables, columns, pairs, chosen };
-        if units.are_plain() {
+        let differences = Differences { tables, columns: self.columns, pairs, chosen };
+        if exponents.iter().all(|&e| e == 0) {
             self.write(differences);
         } else {
-            self.write(ScaledDifferences { differences, units });
+            self.write(ScaledDifferences { differences, exponents });
         }
     }
 
     /// Adds the sum of outer products to `target`, and leaves no row behind.
-    pub(crate) fn empty_into(&mut self, target: MatMut<'_, f64>) {
+    pub fn empty_into(&mut self, target: MatMut<'_, f64>) {
         self.add_gram_to(target, parallelism(self.columns));
         self.used = 0;
     }
 
     /// Adds one more row behind the others.
-    pub(crate) fn push(&mut self, row: impl Iterator<Item = f64>) {
+    pub fn push(&mut self, row: impl Iterator<Item = f64>) {
         for (j, x) in row.enumerate() {
             let (first, step) = self.place_of_feature(j);
             self.cells[first + self.used * step] = x;
@@ -135,10 +143,10 @@ impl Block {
 
     /// Where a feature begins, and how far its cells are apart.
     fn place_of_feature(&self, j: usize) -> (usize, usize) {
-        if narrow::is(self.columns) {
+        if row_major::is(self.columns) {
             return (j, self.stride);
         }
-        (j / strips::LANES * self.stride + j % strips::LANES, strips::LANES)
+        (j / packed::LANES * self.stride + j % packed::LANES, packed::LANES)
     }
 
     /// Writes rows from a source: one after the other if they are narrow, otherwise some together, strip by strip, whole
@@ -147,8 +155,8 @@ impl Block {
         run_widest(Write { block: self, source });
     }
 
-    fn measure_in(&mut self, units: &Units) {
-        for (j, &unit) in units.exponents().iter().enumerate().filter(|(_, unit)| **unit != 0) {
+    fn scale_by(&mut self, exponents: &[i32]) {
+        for (j, &unit) in exponents.iter().enumerate().filter(|(_, unit)| **unit != 0) {
             let (first, step) = self.place_of_feature(j);
             let cells = self.cells[first..].iter_mut().step_by(step).take(self.used);
             cells.for_each(|x| *x = times_power_of_two(*x, -unit));
@@ -176,17 +184,17 @@ struct RowsOf<'a, T> {
 }
 
 /// `√weight·(a − b)` for pairs of rows of two tables.
-struct Differences<'a> {
+struct Differences<'a, P> {
     tables: [&'a [f64]; 2],
     columns: usize,
-    pairs: &'a [Pair],
+    pairs: &'a [P],
     chosen: &'a [usize],
 }
 
 /// The same in units.
-struct ScaledDifferences<'a> {
-    differences: Differences<'a>,
-    units: &'a Units,
+struct ScaledDifferences<'a, P> {
+    differences: Differences<'a, P>,
+    exponents: &'a [i32],
 }
 
 impl<'a, T: Copy + Into<f64>> Source for RowsOf<'a, T> {
@@ -209,15 +217,15 @@ impl<'a, T: Copy + Into<f64>> Source for RowsOf<'a, T> {
     }
 }
 
-impl<'a> Source for Differences<'a> {
+impl<'a, P: IndexPair> Source for Differences<'a, P> {
     /// Both rows, and the root of the weight.
     type Row = (&'a [f64], &'a [f64], f64);
 
     #[inline(always)]
     fn row(&self, i: usize) -> Self::Row {
         let (pair, d) = (&self.pairs[self.chosen[i]], self.columns);
-        let [firsts, seconds] = self.tables;
-        (&firsts[pair.first * d..][..d], &seconds[pair.second * d..][..d], pair.weight.sqrt())
+        let ([firsts, seconds], [first, second]) = (self.tables, pair.rows());
+        (&firsts[first * d..][..d], &seconds[second * d..][..d], pair.weight().sqrt())
     }
 
     #[inline(always)]
@@ -243,7 +251,7 @@ impl<'a> Source for Differences<'a> {
     }
 }
 
-impl<'a> Source for ScaledDifferences<'a> {
+impl<'a, P: IndexPair> Source for ScaledDifferences<'a, P> {
     type Row = (&'a [f64], &'a [f64], f64);
 
     #[inline(always)]
@@ -253,14 +261,14 @@ impl<'a> Source for ScaledDifferences<'a> {
 
     #[inline(always)]
     fn prefetch(row: Self::Row, at: usize) {
-        Differences::prefetch(row, at);
+        Differences::<P>::prefetch(row, at);
     }
 
     #[inline(always)]
     fn fill<const N: usize>(&self, (a, b, root): Self::Row, at: usize, to: &mut [f64]) {
         for (j, to) in (at..).zip(to) {
             // Scaled before the subtraction, so that ±1e308 does not overflow.
-            let scaled = |x: f64| times_power_of_two(x, -self.units.exponents()[j]);
+            let scaled = |x: f64| times_power_of_two(x, -self.exponents[j]);
             *to = root * (scaled(a[j]) - scaled(b[j]));
         }
     }
@@ -306,7 +314,7 @@ impl<F: Source> Write<'_, F> {
     fn by_registers<const N: usize>(self) {
         let Self { block: Block { cells, stride, columns, used }, source } = self;
         let (stride, columns, used) = (*stride, *columns, *used);
-        if narrow::is(columns) {
+        if row_major::is(columns) {
             for (i, row) in cells.chunks_exact_mut(stride).take(used).enumerate() {
                 source.fill::<N>(source.row(i), 0, &mut row[..columns]);
             }
@@ -318,9 +326,9 @@ impl<F: Source> Write<'_, F> {
         let mut rows = some_rows(&source, 0, used);
         for top in (0..used).step_by(TOGETHER) {
             let (count, next) = (TOGETHER.min(used - top), some_rows(&source, top + TOGETHER, used));
-            for (j, strip) in (0..columns).step_by(strips::LANES).zip(cells.chunks_exact_mut(stride)) {
-                let to = strip[top * strips::LANES..].as_chunks_mut::<{ strips::LANES }>().0;
-                if j + strips::LANES <= columns {
+            for (j, strip) in (0..columns).step_by(packed::LANES).zip(cells.chunks_exact_mut(stride)) {
+                let to = strip[top * packed::LANES..].as_chunks_mut::<{ packed::LANES }>().0;
+                if j + packed::LANES <= columns {
                     for i in 0..count {
                         F::prefetch(next[i], j);
                         source.fill::<N>(rows[i], j, &mut to[i]);

@@ -7,14 +7,15 @@
 //! time for AVX2 and FMA. Which one runs is decided at run time; fused, both sum the same products in the same order.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{both, column, column_mut, triangle_cut};
-use crate::memory::prefetch;
+use crate::parallel::{both, triangle_cut};
+use crate::prefetch::prefetch;
 use crate::simd::{Widest, Work, run, run_widest};
+use crate::view::{column, column_mut};
 use faer::{MatMut, Par};
 use pulp::Simd;
 
 /// Features of a strip: a line of the cache.
-pub(crate) const LANES: usize = 8;
+pub const LANES: usize = 8;
 /// Columns of a tile of the target in the narrower builds.
 const BROAD: usize = 6;
 /// Columns after which tiles and strips come out even.
@@ -27,17 +28,17 @@ type Strip = [[f64; LANES]];
 
 /// The distance between strips with room for so many rows: an odd number of lines of the cache, so that strips do not share
 /// their place in it.
-pub(crate) fn stride(rows: usize) -> usize {
+pub fn stride(rows: usize) -> usize {
     LANES * (rows | 1)
 }
 
 /// Strips of so many features; numbers beyond the last feature have to be 0.
-pub(crate) fn count(columns: usize) -> usize {
+pub fn count(columns: usize) -> usize {
     columns.next_multiple_of(EVEN) / LANES
 }
 
 /// `target += rowsᵀ·rows`, lower triangle only.
-pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, rows: usize, par: Par) {
+pub fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, rows: usize, par: Par) {
     let cut = triangle_cut(target.ncols(), EVEN);
     let (left, right) = target.split_at_col_mut(cut);
     let part = |target, first| run_widest(Gram { target, first, cells, stride, rows });
@@ -46,7 +47,7 @@ pub(crate) fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, ro
 
 /// Subtracts the weighted mean from the rows, and multiplies each by the root of its weight; returns the mean.
 /// Sums are taken around the first row, so that constant features become exactly 0.
-pub(crate) fn centre(
+pub fn centre(
     cells: &mut [f64],
     stride: usize,
     columns: usize,
@@ -273,7 +274,7 @@ fn sums_around_first(strip: &Strip, weights: Option<&[f64]>) -> [f64; LANES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gram::BLOCK;
+    use crate::blas::syrk::BLOCK;
     use crate::random::Random;
     use faer::Mat;
 

@@ -6,8 +6,8 @@
 //! second time for AVX2 and FMA. Which one runs is decided at run time.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::column_mut;
 use crate::simd::{Widest, Work, run, run_widest};
+use crate::view::column_mut;
 use faer::MatMut;
 use pulp::Simd;
 
@@ -19,23 +19,23 @@ const LINE: usize = 8;
 const WIDEST: usize = 63;
 
 /// Whether rows of this many features are narrow.
-pub(crate) fn is(columns: usize) -> bool {
+pub fn is(columns: usize) -> bool {
     columns <= WIDEST
 }
 
 /// The distance between rows: whole lines of the cache. What is between them and the next row is 0.
-pub(crate) fn stride(columns: usize) -> usize {
+pub fn stride(columns: usize) -> usize {
     columns.next_multiple_of(LINE)
 }
 
 /// `target += rowsᵀ·rows`, lower triangle only.
-pub(crate) fn add_gram(target: MatMut<'_, f64>, rows: &[f64]) {
+pub fn add_gram(target: MatMut<'_, f64>, rows: &[f64]) {
     run_widest(Gram { target, rows });
 }
 
 /// Subtracts the weighted mean from the first `used` rows, and multiplies each by the root of its weight;
 /// returns the mean.
-pub(crate) fn centre(
+pub fn centre(
     cells: &mut [f64],
     stride: usize,
     columns: usize,

@@ -6,10 +6,12 @@
 //! that one product, `A − [VW][WV]ᵀ`.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::columns::{subtract_product, transposed_product};
-use crate::fused;
-use crate::linalg::{both, column, column_mut, parallelism, sum_of_eights, triangle_cut};
+use crate::blas::gemv::{subtract_product, transposed_product};
+use crate::eigen::tridiagonalize::unblocked;
+use crate::parallel::{both, parallelism, triangle_cut};
+use crate::reduce::sum_of_eights;
 use crate::simd::{Eights, as_eights, as_eights_mut, in_eights, sum_of_eight};
+use crate::view::{column, column_mut};
 use faer::linalg::householder::upgrade_householder_factor;
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul as triangular_matmul};
@@ -25,13 +27,14 @@ const PANEL: usize = 48;
 const SHARED: usize = 1500;
 
 /// `H`: reflections below the first diagonal of `basis`, and the factors of their blocks.
-pub(crate) struct Reflections {
-    pub(crate) basis: Mat<f64>,
+pub struct Reflections {
+    /// The Householder vectors, below the subdiagonal.
+    pub basis: Mat<f64>,
     factors: Mat<f64>,
 }
 
 /// Reduces the lower triangle of `a`: the diagonal, what is below it, and the reflections.
-pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflections) {
+pub fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflections) {
     let n = a.nrows();
     let block = if n > CACHED { PANEL } else { recommended_block_size::<f64>(n, n) };
     let mut factors = Mat::zeros(block, n - 1);
@@ -43,7 +46,7 @@ pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflecti
         panel(rest, factors.as_mut().subcols_mut(first, block), Pairs { vw, wv }, par);
         first += block;
     }
-    let taus = fused::reduce(a.as_mut().submatrix_mut(first, first, n - first, n - first), par);
+    let taus = unblocked::reduce(a.as_mut().submatrix_mut(first, first, n - first, n - first), par);
     for (k, tau) in taus.iter().enumerate() {
         factors[(k % block, first + k)] = *tau;
     }
@@ -60,7 +63,7 @@ pub(crate) fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflecti
 impl Reflections {
     /// `Q ← HQ`, a block of reflections after the other: `Q − YVᵀQ` with `Y = VT⁻¹`, `V` the reflections of a block and
     /// `T` their factor. With the zeros above `V` written out, all of it is plain products.
-    pub(crate) fn apply(&self, mut q: MatMut<'_, f64>) {
+    pub fn apply(&self, mut q: MatMut<'_, f64>) {
         let (n, block) = (self.basis.nrows(), self.factors.nrows());
         let [mut v, mut y] = [(); 2].map(|()| Mat::zeros(n - 1, block));
         let mut z = Mat::zeros(block, q.ncols());
@@ -124,7 +127,7 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, 
         along.iter_mut().zip(wv.as_ref().row(k).iter()).for_each(|(to, x)| *to = *x);
         subtract(now, vw.as_ref().get(k.., ..2 * k), along, long);
         let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
-        let tau = fused::make_reflection(head, tail);
+        let tau = unblocked::make_reflection(head, tail);
         factors[(k, k)] = tau;
         for (pairs, j) in [(&mut vw, 2 * k), (&mut wv, 2 * k + 1)] {
             let v = &mut column_mut(pairs.as_mut(), j)[k + 1..];
@@ -273,7 +276,7 @@ fn four_columns<S: Simd, const R: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Random;
+    use crate::random::Random;
 
     #[test]
     fn the_symmetric_product_reads_the_lower_triangle_only() {

@@ -6,9 +6,12 @@
 //! columns below them begin a line of the cache.
 #![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
 
-use crate::linalg::{both, column_mut, exponent_of, sum_of_eights, times_power_of_two, triangle_cut};
-use crate::memory::Lines;
+use crate::aligned::AlignedVec;
+use crate::parallel::{both, triangle_cut};
+use crate::reduce::sum_of_eights;
+use crate::scaling::{exponent_of, times_power_of_two};
 use crate::simd::{SUMS, as_eights, as_eights_mut, sum_of_eight};
+use crate::view::column_mut;
 use faer::{MatMut, Par};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -19,11 +22,11 @@ const SHARED: usize = 500;
 
 /// Reduces the lower triangle of `a` to tridiagonal form, with the reflections below the first diagonal; returns their τ.
 /// What is above the diagonal is lost.
-pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
+pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     let n = a.nrows();
     mirror_tiles(a.as_mut());
     // The last reflection and its image, which are still to be subtracted; the next one, and its product.
-    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| Lines::zeros(n));
+    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| AlignedVec::zeros(n));
     let mut taus = Vec::with_capacity(n - 1);
     for k in 0..n - 1 {
         let now = &mut column_mut(a.as_mut(), k)[k..];
@@ -51,7 +54,7 @@ pub(crate) fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
 /// v in `tail`, and returns τ, which is infinite where there is nothing to reflect.
 ///
 /// faer has the same, with a norm whose order of additions depends on the processor.
-pub(crate) fn make_reflection(head: &mut f64, tail: &mut [f64]) -> f64 {
+pub fn make_reflection(head: &mut f64, tail: &mut [f64]) -> f64 {
     let norm = length(tail);
     if norm < f64::MIN_POSITIVE {
         return f64::INFINITY;

@@ -1,0 +1,53 @@
+//! The automatic mode and single recipes behind the interface of every method.
+
+use crate::auto::Auto;
+use crate::auto::recipe::Recipe;
+use crate::error::Result;
+use crate::footprint::Shape;
+use crate::learner::{Learned, Learner, Observer, Report, Step, Training, fields};
+use crate::scatter::all_pairs::check_labels;
+use serde_json::Value;
+
+impl Learner for Recipe {
+    fn name(&self) -> &'static str {
+        "recipe"
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn numbers(&self, shape: &Shape) -> f64 {
+        self.peak(shape)
+    }
+
+    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+        let data = training.labelled(self.name())?;
+        check_labels(data.labels())?;
+        let metric = self.fit_across(data, training.groups())?;
+        Ok(Learned::new(metric, Report::closed_form()))
+    }
+}
+
+impl Learner for Auto {
+    fn name(&self) -> &'static str {
+        if self.kernels { "auto-kernel" } else { "auto" }
+    }
+
+    fn parameters(&self) -> Value {
+        fields(self)
+    }
+
+    fn numbers(&self, shape: &Shape) -> f64 {
+        self.peak(shape)
+    }
+
+    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`].
+    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+        let data = training.labelled(self.name())?;
+        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
+        let fit = self.fit(data, training.groups(), &mut watch)?;
+        let report = Report { choice: Some(fit.to_json()), ..Report::closed_form() };
+        Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
+    }
+}
