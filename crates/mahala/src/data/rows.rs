@@ -21,10 +21,10 @@ pub struct Rows {
     columns: usize,
 }
 
-/// Cells of the library's own, or somebody else's, read where they lie.
+/// Cells of the library's own, or somebody else's, read where they lie. Both are shared: a clone copies no cell.
 #[derive(Clone)]
 enum Values {
-    Owned(Vec<f64>),
+    Owned(Arc<Vec<f64>>),
     Shared(Arc<dyn AsRef<[f64]> + Send + Sync>),
 }
 
@@ -35,7 +35,7 @@ impl Rows {
     /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
     pub fn new(values: Vec<f64>, columns: usize) -> Result<Self> {
         check_cells(&values, columns)?;
-        Ok(Self { values: Values::Owned(values), columns })
+        Ok(Self { values: Values::Owned(Arc::new(values)), columns })
     }
 
     /// Takes row-major values that belong to somebody else, without a copy. They must not change while the
@@ -88,10 +88,10 @@ impl Rows {
         }
     }
 
-    /// All cells, row by row; copied if they are somebody else's.
+    /// All cells, row by row; copied if they are somebody else's, or shared with a clone.
     pub fn into_values(self) -> Vec<f64> {
         match self.values {
-            Values::Owned(values) => values,
+            Values::Owned(values) => Arc::unwrap_or_clone(values),
             Values::Shared(values) => (*values).as_ref().to_vec(),
         }
     }
@@ -114,7 +114,7 @@ impl Rows {
     pub fn subset(&self, rows: &[usize]) -> Self {
         let mut values = Vec::with_capacity(rows.len() * self.columns);
         rows.iter().for_each(|&i| values.extend_from_slice(self.row(i)));
-        Self { values: Values::Owned(values), columns: self.columns }
+        Self { values: Values::Owned(Arc::new(values)), columns: self.columns }
     }
 
     /// Row `i` of `self` minus row `i` of `other`: pairs given as two tables of equal shape.
@@ -153,7 +153,7 @@ impl Rows {
     /// Wraps values that are finite by the way they were made.
     pub(crate) fn from_finite(values: Vec<f64>, columns: usize) -> Self {
         debug_assert!(values.iter().all(|v| v.is_finite()));
-        Self { values: Values::Owned(values), columns }
+        Self { values: Values::Owned(Arc::new(values)), columns }
     }
 }
 
