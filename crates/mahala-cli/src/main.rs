@@ -7,7 +7,6 @@ mod args;
 mod beyond;
 mod commands;
 mod compat;
-mod figure;
 mod input;
 mod kernel_args;
 mod machine;

@@ -2,13 +2,13 @@
 
 use crate::args::{InputArgs, dataset};
 use crate::commands::{evaluate, print, tune};
-use crate::figure::{Panel, ScatterPanels};
 use crate::input::{Header, Missing};
 use crate::output::write_atomic;
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
+use mahala_plot::{Panel, ScatterPanels};
 use std::path::PathBuf;
 
 const WINE: &str = include_str!("../../data/wine.csv");

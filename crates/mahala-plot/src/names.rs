@@ -1,8 +1,8 @@
 //! Names beside the ends of lines, in the margin right of the plot.
 
-use super::palette::colour;
-use super::svg::{Anchor, Canvas};
-use super::{Area, text};
+use crate::palette::colour;
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, text};
 
 const LONGEST: f64 = 150.0;
 const ROW: f64 = 17.0;
@@ -10,14 +10,14 @@ const ROW: f64 = 17.0;
 const LEAD: f64 = 22.0;
 
 /// Room the names need right of the plot.
-pub(super) fn room(names: &[&str]) -> f64 {
+pub(crate) fn room(names: &[&str]) -> f64 {
     let widths = names.iter().map(|name| text::width(name, 12.0));
     LEAD + widths.fold(0.0, f64::max).min(LONGEST) + 14.0
 }
 
 /// Draws each line's name next to its end, and a thin lead from one to the
 /// other where lines end close together.
-pub(super) fn draw(canvas: &mut Canvas, names: &[&str], ends: &[(f64, f64)], plot: Area) {
+pub(crate) fn draw(canvas: &mut Canvas, names: &[&str], ends: &[(f64, f64)], plot: Area) {
     let mut order: Vec<usize> = (0..names.len().min(ends.len())).collect();
     order.sort_by(|&a, &b| ends[a].1.total_cmp(&ends[b].1));
     let wanted: Vec<f64> = order.iter().map(|&i| ends[i].1).collect();

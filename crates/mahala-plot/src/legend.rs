@@ -1,8 +1,8 @@
 //! The legend: rows of samples and names above the plot, never on it.
 
-use super::palette::colour;
-use super::svg::{Anchor, Canvas};
-use super::{Area, text};
+use crate::palette::colour;
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, text};
 
 /// Names beyond this many are counted, not listed.
 const LISTED: usize = 40;
@@ -12,14 +12,14 @@ const LONGEST: f64 = 150.0;
 
 /// What stands before a name.
 #[derive(Clone, Copy)]
-pub(super) enum Sample {
+pub(crate) enum Sample {
     Marker,
     Line { dashed: bool },
     Block,
 }
 
 /// Draws one entry for each name; returns the y below the last row.
-pub(super) fn draw(
+pub(crate) fn draw(
     canvas: &mut Canvas,
     entries: &[(&str, Sample)],
     (left, top): (f64, f64),
@@ -63,7 +63,7 @@ fn arrange(widths: &[f64], room: f64) -> (Vec<(f64, usize)>, usize) {
 }
 
 /// A muted line of text below the legend; returns the y below it.
-pub(super) fn note(canvas: &mut Canvas, words: &str, (left, top): (f64, f64)) -> f64 {
+pub(crate) fn note(canvas: &mut Canvas, words: &str, (left, top): (f64, f64)) -> f64 {
     canvas.text("m-tick", Anchor::Start, (left, top + 0.5 * ROW + 4.0), words);
     top + ROW
 }

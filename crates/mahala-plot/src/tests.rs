@@ -1,6 +1,6 @@
 //! What holds for every figure, whatever its data.
 
-use super::{BarPlot, LinePlot, LineSeries, Mark, Panel, ScatterPanels};
+use crate::{BarPlot, LinePlot, LineSeries, Mark, Panel, ScatterPanels};
 
 const NAN: f64 = f64::NAN;
 const AWKWARD: &str = "<b>&\"'\u{1} a name much longer than any place there is for it in a figure, \

@@ -1,10 +1,10 @@
 //! Grouped bars with whiskers.
 
-use super::legend::{self, Sample};
-use super::palette::colour;
-use super::scale::{Fit, Scale, extent, short};
-use super::svg::{Anchor, Canvas};
-use super::{Area, MARGIN, axes, drawable, heading, say_empty, text};
+use crate::legend::{self, Sample};
+use crate::palette::colour;
+use crate::scale::{Fit, Scale, extent, short};
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, MARGIN, axes, drawable, heading, say_empty, text};
 
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 300.0;
@@ -15,18 +15,18 @@ const THINNEST_BAR: f64 = 7.0;
 
 /// A bar plot: groups along the horizontal axis, in each one bar per series.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BarPlot {
-    pub(crate) title: String,
-    pub(crate) y_label: String,
+pub struct BarPlot {
+    pub title: String,
+    pub y_label: String,
     /// Name and subtitle of each group.
-    pub(crate) groups: Vec<(String, String)>,
+    pub groups: Vec<(String, String)>,
     /// Name of each series, and for each group its value and standard
     /// deviation where it has them.
-    pub(crate) series: Vec<BarSeries>,
+    pub series: Vec<BarSeries>,
 }
 
 /// A series' name, and its (value, standard deviation) in each group.
-pub(crate) type BarSeries = (String, Vec<Option<(f64, f64)>>);
+pub type BarSeries = (String, Vec<Option<(f64, f64)>>);
 
 /// The part of the plot that one group takes.
 struct Slot {
@@ -37,7 +37,7 @@ struct Slot {
 
 impl BarPlot {
     /// The plot as an SVG document.
-    pub(crate) fn to_svg(&self) -> String {
+    pub fn to_svg(&self) -> String {
         let width = self.width();
         let mut canvas = Canvas::default();
         let mut top = heading(&mut canvas, &self.title, None, width);

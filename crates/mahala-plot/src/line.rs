@@ -1,10 +1,10 @@
 //! Lines over a numeric axis, with bands and marked points.
 
-use super::legend::{self, Sample};
-use super::palette::colour;
-use super::scale::{Fit, Scale, extent, short};
-use super::svg::{Anchor, Canvas};
-use super::{Area, MARGIN, axes, drawable, heading, names, say_empty, text};
+use crate::legend::{self, Sample};
+use crate::palette::colour;
+use crate::scale::{Fit, Scale, extent, short};
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, MARGIN, axes, drawable, heading, names, say_empty, text};
 
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
@@ -22,36 +22,36 @@ const SMALLEST_LOG: f64 = 1e-300;
 /// Points that cannot be drawn (not finite, or not positive on a logarithmic
 /// axis) are skipped and leave a gap in their line.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LinePlot {
-    pub(crate) title: String,
-    pub(crate) subtitle: Option<String>,
-    pub(crate) x_label: String,
-    pub(crate) y_label: String,
-    pub(crate) series: Vec<LineSeries>,
-    pub(crate) marks: Vec<Mark>,
-    pub(crate) x_log: bool,
-    pub(crate) y_log: bool,
+pub struct LinePlot {
+    pub title: String,
+    pub subtitle: Option<String>,
+    pub x_label: String,
+    pub y_label: String,
+    pub series: Vec<LineSeries>,
+    pub marks: Vec<Mark>,
+    pub x_log: bool,
+    pub y_log: bool,
     /// Whether the vertical axis includes zero; without effect on a
     /// logarithmic one.
-    pub(crate) y_from_zero: bool,
+    pub y_from_zero: bool,
 }
 
 /// One line of a [`LinePlot`].
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LineSeries {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct LineSeries {
+    pub name: String,
+    pub points: Vec<(f64, f64)>,
     /// Lower and upper end of the band at each point.
-    pub(crate) band: Option<Vec<(f64, f64)>>,
-    pub(crate) dashed: bool,
+    pub band: Option<Vec<(f64, f64)>>,
+    pub dashed: bool,
 }
 
 /// A point of a [`LinePlot`] to draw attention to.
 #[derive(Debug, Clone)]
-pub(crate) struct Mark {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) label: String,
+pub struct Mark {
+    pub x: f64,
+    pub y: f64,
+    pub label: String,
 }
 
 /// A drawable point in pixels, with its band's lower and upper end.
@@ -75,7 +75,7 @@ impl Frame {
 
 impl LinePlot {
     /// The plot as an SVG document.
-    pub(crate) fn to_svg(&self) -> String {
+    pub fn to_svg(&self) -> String {
         let mut canvas = Canvas::default();
         let mut top = heading(&mut canvas, &self.title, self.subtitle.as_deref(), WIDTH);
         let direct = self.names_fit_beside_lines();

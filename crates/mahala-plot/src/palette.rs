@@ -4,7 +4,7 @@
 ///
 /// Yellow is darkened on a white page and black turned light on a dark one,
 /// where they would not be seen.
-pub(super) const COLOURS: [(&str, &str); 8] = [
+pub(crate) const COLOURS: [(&str, &str); 8] = [
     ("#0072b2", "#3f96dc"),
     ("#d55e00", "#ec7a3c"),
     ("#009e73", "#2cb58b"),
@@ -17,7 +17,7 @@ pub(super) const COLOURS: [(&str, &str); 8] = [
 
 /// How many classes have a colour and shape of their own: the two cycles
 /// have no common divisor.
-pub(super) const DISTINCT: usize = COLOURS.len() * SHAPES.len();
+pub(crate) const DISTINCT: usize = COLOURS.len() * SHAPES.len();
 
 /// Corners of the marker shapes, for a radius of 1; no corners is a circle.
 const SHAPES: [&[(f64, f64)]; 7] = [
@@ -57,12 +57,12 @@ const SHAPES: [&[(f64, f64)]; 7] = [
 ];
 
 /// The colour's position in [`COLOURS`] for the series or class `index`.
-pub(super) fn colour(index: usize) -> usize {
+pub(crate) fn colour(index: usize) -> usize {
     index % COLOURS.len()
 }
 
 /// The marker's corners for the series or class `index`.
-pub(super) fn shape(index: usize) -> &'static [(f64, f64)] {
+pub(crate) fn shape(index: usize) -> &'static [(f64, f64)] {
     SHAPES[index % SHAPES.len()]
 }
 

@@ -1,10 +1,10 @@
 //! Linear and logarithmic scales with ticks at 1, 2 or 5 times a power of ten.
 
-use super::drawable;
+use crate::drawable;
 
 /// Where a scale begins and ends.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Fit {
+pub(crate) enum Fit {
     /// At the smallest and the largest value.
     Data,
     /// A little beyond them, so that no marker touches the frame.
@@ -15,22 +15,22 @@ pub(super) enum Fit {
 }
 
 /// A labelled position on a scale.
-pub(super) struct Tick {
-    pub(super) value: f64,
-    pub(super) label: String,
+pub(crate) struct Tick {
+    pub(crate) value: f64,
+    pub(crate) label: String,
 }
 
 /// A map from values to fractions of an axis, with its ticks.
-pub(super) struct Scale {
+pub(crate) struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    pub(super) ticks: Vec<Tick>,
+    pub(crate) ticks: Vec<Tick>,
 }
 
 impl Scale {
     /// A linear scale over `extent` with about `count` ticks.
-    pub(super) fn linear(extent: (f64, f64), fit: Fit, count: usize) -> Self {
+    pub(crate) fn linear(extent: (f64, f64), fit: Fit, count: usize) -> Self {
         let (mut low, mut high) = spread(extent);
         if fit == Fit::Padded {
             let pad = 0.05 * (high - low);
@@ -49,7 +49,7 @@ impl Scale {
     }
 
     /// A logarithmic scale over a positive `extent` with about `count` ticks.
-    pub(super) fn log(extent: (f64, f64), fit: Fit, count: usize) -> Self {
+    pub(crate) fn log(extent: (f64, f64), fit: Fit, count: usize) -> Self {
         let (mut low, mut high) = extent;
         if high / low < 1.0 + 1e-9 {
             (low, high) = (low / 3.0, high * 3.0);
@@ -64,13 +64,13 @@ impl Scale {
     }
 
     /// Linear or logarithmic, as asked.
-    pub(super) fn new(log: bool, extent: (f64, f64), fit: Fit, count: usize) -> Self {
+    pub(crate) fn new(log: bool, extent: (f64, f64), fit: Fit, count: usize) -> Self {
         if log { Self::log(extent, fit, count) } else { Self::linear(extent, fit, count) }
     }
 
     /// The fraction of the axis at which a value lies; 0 and 1 at the ends
     /// and for everything beyond them.
-    pub(super) fn unit(&self, value: f64) -> f64 {
+    pub(crate) fn unit(&self, value: f64) -> f64 {
         let fraction = if self.log {
             (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
         } else {
@@ -81,7 +81,7 @@ impl Scale {
 }
 
 /// The smallest and the largest drawable value, if there is one.
-pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|&v| drawable(v)).fold(None, |range, v| {
         let (low, high): (f64, f64) = range.unwrap_or((v, v));
         Some((low.min(v), high.max(v)))
@@ -90,7 +90,7 @@ pub(super) fn extent(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 /// A number as a reader writes it: four significant digits, no exponent
 /// between a thousandth and a million.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -110,7 +110,7 @@ pub(super) fn short(value: f64) -> String {
 }
 
 /// Drops the zeros after the last significant decimal.
-pub(super) fn trim(digits: &str) -> &str {
+pub(crate) fn trim(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 

@@ -15,9 +15,9 @@ mod scatter;
 mod svg;
 mod text;
 
-pub(crate) use bars::BarPlot;
-pub(crate) use line::{LinePlot, LineSeries, Mark};
-pub(crate) use scatter::{Panel, ScatterPanels};
+pub use bars::BarPlot;
+pub use line::{LinePlot, LineSeries, Mark};
+pub use scatter::{Panel, ScatterPanels};
 
 /// Space between the figure's edge and anything drawn, in pixels.
 const MARGIN: f64 = 24.0;

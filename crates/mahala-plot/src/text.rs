@@ -1,13 +1,13 @@
 //! Text for SVG: escaping, estimated widths, shortening and wrapping.
 
 /// How much wider bold text is.
-pub(super) const BOLD: f64 = 1.18;
+pub(crate) const BOLD: f64 = 1.18;
 
 /// Escapes text for element content and attribute values.
 ///
 /// Line breaks become spaces, and characters XML forbids become U+FFFD, so
 /// that a strange class name cannot make the file unreadable.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -27,12 +27,12 @@ pub(super) fn escape(text: &str) -> String {
 /// The width of `text` at a font size, in pixels.
 ///
 /// An estimate on the wide side: the reader's font is not known here.
-pub(super) fn width(text: &str, size: f64) -> f64 {
+pub(crate) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
 /// The text, cut with an ellipsis where it is wider than `room` pixels.
-pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
+pub(crate) fn fit(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
     }
@@ -49,7 +49,7 @@ pub(super) fn fit(text: &str, size: f64, room: f64) -> String {
 }
 
 /// The text in at most `rows` lines of `room` pixels; the last one is cut.
-pub(super) fn wrap(text: &str, size: f64, room: f64, rows: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, size: f64, room: f64, rows: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

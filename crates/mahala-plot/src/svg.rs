@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::Area;
-use super::palette::{COLOURS, colour, shape};
-use super::scale::trim;
-use super::text::escape;
+use crate::Area;
+use crate::palette::{COLOURS, colour, shape};
+use crate::scale::trim;
+use crate::text::escape;
 
 /// Which end of a text lies at its point.
 #[derive(Clone, Copy)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -17,37 +17,37 @@ pub(super) enum Anchor {
 
 /// An SVG document under way.
 #[derive(Default)]
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     body: String,
 }
 
 impl Canvas {
     /// A straight line.
-    pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (number(from.0), number(from.1), number(to.0), number(to.1));
         self.push(&format!(r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
     }
 
     /// A line through all points.
-    pub(super) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
+    pub(crate) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         let points = list(points.iter().copied());
         self.push(&format!(r#"<polyline class="{class}" points="{points}"/>"#));
     }
 
     /// A filled outline through all points.
-    pub(super) fn polygon(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
+    pub(crate) fn polygon(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
         let points = list(points);
         self.push(&format!(r#"<polygon class="{class}" points="{points}"/>"#));
     }
 
     /// A circle.
-    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+    pub(crate) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
         let (x, y, r) = (number(x), number(y), number(radius));
         self.push(&format!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"/>"#));
     }
 
     /// A rectangle; `hint`, if any, appears under the pointer.
-    pub(super) fn rect(&mut self, class: &str, area: Area, hint: &str) {
+    pub(crate) fn rect(&mut self, class: &str, area: Area, hint: &str) {
         let (x, y) = (number(area.left), number(area.top));
         let (w, h) = (number(area.width), number(area.height));
         let rest = match hint {
@@ -58,7 +58,7 @@ impl Canvas {
     }
 
     /// The marker of the series or class `index`.
-    pub(super) fn marker(&mut self, index: usize, (x, y): (f64, f64), radius: f64) {
+    pub(crate) fn marker(&mut self, index: usize, (x, y): (f64, f64), radius: f64) {
         let class = format!("m-f{}", colour(index));
         let corners = shape(index);
         if corners.is_empty() {
@@ -69,7 +69,7 @@ impl Canvas {
     }
 
     /// One line of text.
-    pub(super) fn text(&mut self, class: &str, anchor: Anchor, (x, y): (f64, f64), text: &str) {
+    pub(crate) fn text(&mut self, class: &str, anchor: Anchor, (x, y): (f64, f64), text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " m-mid",
@@ -80,24 +80,24 @@ impl Canvas {
     }
 
     /// The four light lines around a plot.
-    pub(super) fn frame(&mut self, area: Area) {
+    pub(crate) fn frame(&mut self, area: Area) {
         let corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.0, 0.0)];
         self.polyline("m-grid m-open", &corners.map(|(x, y)| area.at(x, y)));
     }
 
     /// Puts what is drawn next into a group, until [`Canvas::close`].
-    pub(super) fn open(&mut self, class: &str, opacity: f64) {
+    pub(crate) fn open(&mut self, class: &str, opacity: f64) {
         let opacity = number(opacity);
         self.push(&format!(r#"<g class="{class}" fill-opacity="{opacity}">"#));
     }
 
     /// Ends the group.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.push("</g>");
     }
 
     /// The finished document.
-    pub(super) fn finish(self, (width, height): (f64, f64), title: &str, about: &str) -> String {
+    pub(crate) fn finish(self, (width, height): (f64, f64), title: &str, about: &str) -> String {
         let (w, h) = (number(width.ceil()), number(height.ceil()));
         let (title, about) = (escape(title), escape(about));
         format!(
@@ -117,7 +117,7 @@ impl Canvas {
 }
 
 /// A coordinate with at most two decimals and without a negative zero.
-pub(super) fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let digits = format!("{value:.2}");
     match trim(&digits) {
         "-0" | "NaN" | "inf" | "-inf" => "0".to_owned(),

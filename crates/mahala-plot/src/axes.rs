@@ -1,8 +1,8 @@
 //! Grid lines, tick labels and axis names.
 
-use super::scale::Scale;
-use super::svg::{Anchor, Canvas};
-use super::{Area, text};
+use crate::scale::Scale;
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, text};
 
 /// Font size of the tick labels, as in the style block.
 const TICK: f64 = 11.0;
@@ -12,12 +12,12 @@ const TICK: f64 = 11.0;
 const LABEL_GAP: f64 = 12.0;
 
 /// Room the vertical axis needs for its labels.
-pub(super) fn gutter(scale: &Scale) -> f64 {
+pub(crate) fn gutter(scale: &Scale) -> f64 {
     widest(scale) + LABEL_GAP
 }
 
 /// Horizontal grid lines, with labels to their left.
-pub(super) fn draw_y(canvas: &mut Canvas, plot: Area, scale: &Scale) {
+pub(crate) fn draw_y(canvas: &mut Canvas, plot: Area, scale: &Scale) {
     for tick in &scale.ticks {
         let (x, y) = plot.at(0.0, scale.unit(tick.value));
         canvas.line("m-grid", (x, y), (plot.right(), y));
@@ -26,7 +26,7 @@ pub(super) fn draw_y(canvas: &mut Canvas, plot: Area, scale: &Scale) {
 }
 
 /// Short strokes below the plot's base line, with labels under them.
-pub(super) fn draw_x(canvas: &mut Canvas, plot: Area, scale: &Scale) {
+pub(crate) fn draw_x(canvas: &mut Canvas, plot: Area, scale: &Scale) {
     canvas.line("m-axis", plot.at(0.0, 0.0), plot.at(1.0, 0.0));
     for tick in &scale.ticks {
         let (x, y) = plot.at(scale.unit(tick.value), 0.0);
@@ -36,7 +36,7 @@ pub(super) fn draw_x(canvas: &mut Canvas, plot: Area, scale: &Scale) {
 }
 
 /// A horizontal scale with as many ticks as fit without touching.
-pub(super) fn x_scale(make: impl Fn(usize) -> Scale, room: f64) -> Scale {
+pub(crate) fn x_scale(make: impl Fn(usize) -> Scale, room: f64) -> Scale {
     let fits = |scale: &Scale| {
         let gap = (1.0 / scale.ticks.len().max(2) as f64) * room;
         widest(scale) + 12.0 <= gap

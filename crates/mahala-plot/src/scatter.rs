@@ -1,10 +1,10 @@
 //! Scatter plots side by side, with one legend for all.
 
-use super::legend::{self, Sample};
-use super::palette::{COLOURS, DISTINCT};
-use super::scale::{Fit, Scale, extent};
-use super::svg::{Anchor, Canvas};
-use super::{Area, MARGIN, axes, drawable, heading, say_empty, text};
+use crate::legend::{self, Sample};
+use crate::palette::{COLOURS, DISTINCT};
+use crate::scale::{Fit, Scale, extent};
+use crate::svg::{Anchor, Canvas};
+use crate::{Area, MARGIN, axes, drawable, heading, say_empty, text};
 
 const PANEL_HEIGHT: f64 = 320.0;
 const GAP: f64 = 28.0;
@@ -12,25 +12,25 @@ const GAP: f64 = 28.0;
 /// Scatter plots that share their classes, such as data before and after a
 /// projection.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ScatterPanels {
-    pub(crate) title: String,
-    pub(crate) panels: Vec<Panel>,
+pub struct ScatterPanels {
+    pub title: String,
+    pub panels: Vec<Panel>,
     /// The classes' names; a point's class is a position in this list.
-    pub(crate) classes: Vec<String>,
+    pub classes: Vec<String>,
 }
 
 /// One plot of [`ScatterPanels`], with axes of its own.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Panel {
-    pub(crate) title: String,
-    pub(crate) subtitle: String,
+pub struct Panel {
+    pub title: String,
+    pub subtitle: String,
     /// Two coordinates and the class; points that are not finite are skipped.
-    pub(crate) points: Vec<(f64, f64, usize)>,
+    pub points: Vec<(f64, f64, usize)>,
 }
 
 impl ScatterPanels {
     /// The panels as an SVG document.
-    pub(crate) fn to_svg(&self) -> String {
+    pub fn to_svg(&self) -> String {
         let columns = columns(self.panels.len());
         let panel_width = if columns == 1 { 520.0 } else { 380.0 };
         let width = 2.0 * MARGIN + columns as f64 * (panel_width + GAP) - GAP;
