@@ -4,7 +4,7 @@ use crate::legend::{self, Sample};
 use crate::palette::colour;
 use crate::scale::{Fit, Scale, extent, short};
 use crate::svg::{Anchor, Canvas};
-use crate::{Area, MARGIN, axes, drawable, heading, say_empty, text};
+use crate::{Area, MARGIN, axes, draw_empty, drawable, heading, text};
 
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 300.0;
@@ -16,7 +16,9 @@ const THINNEST_BAR: f64 = 7.0;
 /// A bar plot: groups along the horizontal axis, in each one bar per series.
 #[derive(Debug, Clone, Default)]
 pub struct BarPlot {
+    /// The heading, and the name for screen readers.
     pub title: String,
+    /// What the bars measure, with its unit.
     pub y_label: String,
     /// Name and subtitle of each group.
     pub groups: Vec<(String, String)>,
@@ -53,7 +55,7 @@ impl BarPlot {
         } else {
             let inner = width - 2.0 * MARGIN;
             let plot = Area { left: MARGIN, top, width: inner, height: PLOT_HEIGHT };
-            say_empty(&mut canvas, plot);
+            draw_empty(&mut canvas, plot);
         }
         let height = top + PLOT_HEIGHT + 40.0 + MARGIN;
         canvas.finish((width, height), &self.title, &self.about())

@@ -3,6 +3,16 @@
 //! Every figure carries a title and a description for screen readers, and a
 //! style block that follows the reader's light or dark setting. There is no
 //! script and no outside reference, and the same data give the same bytes.
+//! [`LinePlot`], [`BarPlot`] and [`ScatterPanels`] lay themselves out; a
+//! figure with a layout of its own is drawn on a [`Canvas`].
+//!
+//! ```
+//! use mahala_plot::{LinePlot, LineSeries};
+//!
+//! let line = LineSeries { name: "GMML".into(), points: vec![(0.0, 9.0), (1.0, 4.0)], ..LineSeries::default() };
+//! let plot = LinePlot { title: "Error over t".into(), series: vec![line], ..LinePlot::default() };
+//! assert!(plot.to_svg().starts_with("<svg"));
+//! ```
 
 mod axes;
 mod bars;
@@ -15,9 +25,11 @@ mod scatter;
 mod svg;
 mod text;
 
-pub use bars::BarPlot;
+pub use bars::{BarPlot, BarSeries};
 pub use line::{LinePlot, LineSeries, Mark};
 pub use scatter::{Panel, ScatterPanels};
+pub use svg::{Anchor, Canvas, Style};
+pub use text::escape;
 
 /// Space between the figure's edge and anything drawn, in pixels.
 const MARGIN: f64 = 24.0;
@@ -29,25 +41,31 @@ fn drawable(value: f64) -> bool {
 }
 
 /// A rectangle of the figure, in pixels from its upper left corner.
-#[derive(Clone, Copy)]
-struct Area {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// The left edge.
+    pub left: f64,
+    /// The upper edge.
+    pub top: f64,
+    /// From the left edge to the right.
+    pub width: f64,
+    /// From the upper edge to the lower.
+    pub height: f64,
 }
 
 impl Area {
-    fn right(self) -> f64 {
+    /// The right edge.
+    pub fn right(self) -> f64 {
         self.left + self.width
     }
 
-    fn bottom(self) -> f64 {
+    /// The lower edge.
+    pub fn bottom(self) -> f64 {
         self.top + self.height
     }
 
     /// The pixel of a point given as fractions from the lower left corner.
-    fn at(self, x: f64, y: f64) -> (f64, f64) {
+    pub fn at(self, x: f64, y: f64) -> (f64, f64) {
         (self.left + x * self.width, self.bottom() - y * self.height)
     }
 }
@@ -68,7 +86,7 @@ fn heading(canvas: &mut svg::Canvas, title: &str, subtitle: Option<&str>, width:
 }
 
 /// Says in the middle of an empty plot that nothing could be drawn.
-fn say_empty(canvas: &mut svg::Canvas, plot: Area) {
+fn draw_empty(canvas: &mut svg::Canvas, plot: Area) {
     canvas.frame(plot);
     let (x, y) = plot.at(0.5, 0.5);
     canvas.text("m-sub", svg::Anchor::Middle, (x, y), "No data to show");

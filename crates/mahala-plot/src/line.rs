@@ -4,7 +4,7 @@ use crate::legend::{self, Sample};
 use crate::palette::colour;
 use crate::scale::{Fit, Scale, extent, short};
 use crate::svg::{Anchor, Canvas};
-use crate::{Area, MARGIN, axes, drawable, heading, names, say_empty, text};
+use crate::{Area, MARGIN, axes, draw_empty, drawable, heading, names, text};
 
 const WIDTH: f64 = 760.0;
 const PLOT_HEIGHT: f64 = 320.0;
@@ -23,13 +23,21 @@ const SMALLEST_LOG: f64 = 1e-300;
 /// axis) are skipped and leave a gap in their line.
 #[derive(Debug, Clone, Default)]
 pub struct LinePlot {
+    /// The heading, and the name for screen readers.
     pub title: String,
+    /// A sentence below the heading.
     pub subtitle: Option<String>,
+    /// What the horizontal axis measures, with its unit.
     pub x_label: String,
+    /// What the vertical axis measures, with its unit.
     pub y_label: String,
+    /// The lines.
     pub series: Vec<LineSeries>,
+    /// Points with a ring and a label.
     pub marks: Vec<Mark>,
+    /// Whether the horizontal axis is logarithmic.
     pub x_log: bool,
+    /// Whether the vertical axis is logarithmic.
     pub y_log: bool,
     /// Whether the vertical axis includes zero; without effect on a
     /// logarithmic one.
@@ -39,18 +47,24 @@ pub struct LinePlot {
 /// One line of a [`LinePlot`].
 #[derive(Debug, Clone, Default)]
 pub struct LineSeries {
+    /// The name in the legend.
     pub name: String,
+    /// The points, from left to right.
     pub points: Vec<(f64, f64)>,
     /// Lower and upper end of the band at each point.
     pub band: Option<Vec<(f64, f64)>>,
+    /// Whether the line is dashed.
     pub dashed: bool,
 }
 
 /// A point of a [`LinePlot`] to draw attention to.
 #[derive(Debug, Clone)]
 pub struct Mark {
+    /// The horizontal coordinate.
     pub x: f64,
+    /// The vertical coordinate.
     pub y: f64,
+    /// The text above the plot.
     pub label: String,
 }
 
@@ -96,7 +110,7 @@ impl LinePlot {
                 names::draw(&mut canvas, &self.names(), &self.ends(frame), frame.plot);
             }
         } else {
-            say_empty(&mut canvas, empty_area(top));
+            draw_empty(&mut canvas, empty_area(top));
         }
         let base = top + PLOT_HEIGHT;
         let middle = frame.map_or(WIDTH / 2.0, |f| f.plot.left + f.plot.width / 2.0);

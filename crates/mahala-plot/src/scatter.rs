@@ -4,7 +4,7 @@ use crate::legend::{self, Sample};
 use crate::palette::{COLOURS, DISTINCT};
 use crate::scale::{Fit, Scale, extent};
 use crate::svg::{Anchor, Canvas};
-use crate::{Area, MARGIN, axes, drawable, heading, say_empty, text};
+use crate::{Area, MARGIN, axes, draw_empty, drawable, heading, text};
 
 const PANEL_HEIGHT: f64 = 320.0;
 const GAP: f64 = 28.0;
@@ -13,7 +13,9 @@ const GAP: f64 = 28.0;
 /// projection.
 #[derive(Debug, Clone, Default)]
 pub struct ScatterPanels {
+    /// The heading, and the name for screen readers.
     pub title: String,
+    /// The plots, in reading order.
     pub panels: Vec<Panel>,
     /// The classes' names; a point's class is a position in this list.
     pub classes: Vec<String>,
@@ -22,7 +24,9 @@ pub struct ScatterPanels {
 /// One plot of [`ScatterPanels`], with axes of its own.
 #[derive(Debug, Clone, Default)]
 pub struct Panel {
+    /// The heading of the panel.
     pub title: String,
+    /// A sentence below it.
     pub subtitle: String,
     /// Two coordinates and the class; points that are not finite are skipped.
     pub points: Vec<(f64, f64, usize)>,
@@ -48,7 +52,7 @@ impl ScatterPanels {
         if self.panels.is_empty() {
             let height = row_height - MARGIN;
             let area = Area { left: MARGIN, top, width: width - 2.0 * MARGIN, height };
-            say_empty(&mut canvas, area);
+            draw_empty(&mut canvas, area);
         }
         canvas.finish((width, bottom), &self.title, &self.about())
     }
@@ -92,7 +96,7 @@ impl Panel {
         let xs = extent(self.drawable().map(|p| p.0));
         let ys = extent(self.drawable().map(|p| p.1));
         let (Some(xs), Some(ys)) = (xs, ys) else {
-            return say_empty(canvas, Area { left, top, width, height: PANEL_HEIGHT });
+            return draw_empty(canvas, Area { left, top, width, height: PANEL_HEIGHT });
         };
         let y = Scale::linear(ys, Fit::Padded, 5);
         let gutter = axes::gutter(&y);

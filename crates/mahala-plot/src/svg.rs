@@ -1,4 +1,8 @@
 //! The SVG document: elements, numbers, styles.
+//!
+//! Classes name what an element is, and the style block gives it colours: `m-title`, `m-sub`, `m-unit`, `m-head`, `m-tick`
+//! and `m-name` are text; `m-grid`, `m-axis`, `m-whisker`, `m-line`, `m-dash` and `m-ring` are strokes; `m-f0` and `m-s0`
+//! fill and stroke with the first colour of the palette.
 
 use std::fmt::Write as _;
 
@@ -8,46 +12,70 @@ use crate::scale::trim;
 use crate::text::escape;
 
 /// Which end of a text lies at its point.
-#[derive(Clone, Copy)]
-pub(crate) enum Anchor {
+#[derive(Clone, Copy, Debug)]
+pub enum Anchor {
+    /// The left end.
     Start,
+    /// The middle.
     Middle,
+    /// The right end.
     End,
 }
 
+/// The colours of the series, and rules beside those of every figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    /// A colour for each series, as (light page, dark page).
+    pub colours: &'static [(&'static str, &'static str)],
+    /// CSS that sets no colour.
+    pub rules: &'static str,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { colours: &COLOURS, rules: "" }
+    }
+}
+
 /// An SVG document under way.
-#[derive(Default)]
-pub(crate) struct Canvas {
+#[derive(Clone, Debug, Default)]
+pub struct Canvas {
     body: String,
+    style: Style,
 }
 
 impl Canvas {
+    /// An empty canvas with colours of its own.
+    pub fn new(style: Style) -> Self {
+        Self { body: String::new(), style }
+    }
+
     /// A straight line.
-    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+    pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let (x1, y1, x2, y2) = (number(from.0), number(from.1), number(to.0), number(to.1));
         self.push(&format!(r#"<line class="{class}" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>"#));
     }
 
     /// A line through all points.
-    pub(crate) fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
+    pub fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
         let points = list(points.iter().copied());
         self.push(&format!(r#"<polyline class="{class}" points="{points}"/>"#));
     }
 
     /// A filled outline through all points.
-    pub(crate) fn polygon(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
+    pub fn polygon(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
         let points = list(points);
         self.push(&format!(r#"<polygon class="{class}" points="{points}"/>"#));
     }
 
     /// A circle.
-    pub(crate) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
+    pub fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: f64) {
         let (x, y, r) = (number(x), number(y), number(radius));
         self.push(&format!(r#"<circle class="{class}" cx="{x}" cy="{y}" r="{r}"/>"#));
     }
 
     /// A rectangle; `hint`, if any, appears under the pointer.
-    pub(crate) fn rect(&mut self, class: &str, area: Area, hint: &str) {
+    pub fn rect(&mut self, class: &str, area: Area, hint: &str) {
         let (x, y) = (number(area.left), number(area.top));
         let (w, h) = (number(area.width), number(area.height));
         let rest = match hint {
@@ -58,7 +86,7 @@ impl Canvas {
     }
 
     /// The marker of the series or class `index`.
-    pub(crate) fn marker(&mut self, index: usize, (x, y): (f64, f64), radius: f64) {
+    pub fn marker(&mut self, index: usize, (x, y): (f64, f64), radius: f64) {
         let class = format!("m-f{}", colour(index));
         let corners = shape(index);
         if corners.is_empty() {
@@ -69,7 +97,7 @@ impl Canvas {
     }
 
     /// One line of text.
-    pub(crate) fn text(&mut self, class: &str, anchor: Anchor, (x, y): (f64, f64), text: &str) {
+    pub fn text(&mut self, class: &str, anchor: Anchor, (x, y): (f64, f64), text: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " m-mid",
@@ -80,24 +108,24 @@ impl Canvas {
     }
 
     /// The four light lines around a plot.
-    pub(crate) fn frame(&mut self, area: Area) {
+    pub fn frame(&mut self, area: Area) {
         let corners = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.0, 0.0)];
         self.polyline("m-grid m-open", &corners.map(|(x, y)| area.at(x, y)));
     }
 
     /// Puts what is drawn next into a group, until [`Canvas::close`].
-    pub(crate) fn open(&mut self, class: &str, opacity: f64) {
+    pub fn open(&mut self, class: &str, opacity: f64) {
         let opacity = number(opacity);
         self.push(&format!(r#"<g class="{class}" fill-opacity="{opacity}">"#));
     }
 
     /// Ends the group.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.push("</g>");
     }
 
     /// The finished document.
-    pub(crate) fn finish(self, (width, height): (f64, f64), title: &str, about: &str) -> String {
+    pub fn finish(self, (width, height): (f64, f64), title: &str, about: &str) -> String {
         let (w, h) = (number(width.ceil()), number(height.ceil()));
         let (title, about) = (escape(title), escape(about));
         format!(
@@ -105,7 +133,7 @@ impl Canvas {
              height=\"{h}\" role=\"img\" aria-label=\"{title}\" class=\"m-figure\">\n\
              <title>{title}</title>\n<desc>{about}</desc>\n<style>\n{style}</style>\n\
              <rect class=\"m-page\" width=\"{w}\" height=\"{h}\"/>\n{body}</svg>\n",
-            style = style(),
+            style = style(self.style),
             body = self.body,
         )
     }
@@ -153,26 +181,30 @@ font-size:12px}
 ";
 
 /// The whole style block: every rule that sets a colour is repeated for a
-/// dark page. Plain rules, because many viewers do not know CSS variables.
-fn style() -> String {
+/// dark page on a screen; print is light. Plain rules, because many viewers do not know CSS variables.
+fn style(Style { colours, rules }: Style) -> String {
     let light = ["#ffffff", "#1b1f24", "#59636e", "#e8ebee", "#9aa3ad"];
     let dark = ["#12161b", "#e6e9ec", "#9ea8b3", "#272d35", "#5b6570"];
-    let mut css = SHAPE_RULES.to_owned();
-    css.push_str(&colour_rules(light, |pair| pair.0));
-    css.push_str("@media (prefers-color-scheme:dark){\n");
-    css.push_str(&colour_rules(dark, |pair| pair.1));
+    let mut css = SHAPE_RULES.to_owned() + rules;
+    css.push_str(&colour_rules(light, colours, |pair| pair.0));
+    css.push_str("@media screen and (prefers-color-scheme:dark){\n");
+    css.push_str(&colour_rules(dark, colours, |pair| pair.1));
     css.push_str("}\n");
     css
 }
 
-fn colour_rules(tones: [&str; 5], pick: fn(&(&'static str, &'static str)) -> &'static str) -> String {
+fn colour_rules(
+    tones: [&str; 5],
+    colours: &[(&'static str, &'static str)],
+    pick: fn(&(&'static str, &'static str)) -> &'static str,
+) -> String {
     let [page, ink, muted, grid, axis] = tones;
     let mut css = format!(
         ".m-page{{fill:{page}}}\n.m-title,.m-head,.m-name{{fill:{ink}}}\n.m-sub,.m-unit,.m-tick{{fill:{muted}}}\n\
          .m-grid{{stroke:{grid}}}\n.m-axis{{stroke:{axis}}}\n.m-rule{{stroke:{muted}}}\n\
          .m-ring,.m-whisker{{stroke:{ink}}}\n.m-halo{{stroke:{page}}}\n"
     );
-    for (i, pair) in COLOURS.iter().enumerate() {
+    for (i, pair) in colours.iter().enumerate() {
         let value = pick(pair);
         // Writing to a string cannot fail.
         let _ = writeln!(css, ".m-f{i}{{fill:{value}}}.m-s{i}{{stroke:{value}}}");
@@ -195,7 +227,7 @@ mod tests {
 
     #[test]
     fn every_colour_has_a_rule_for_a_light_and_for_a_dark_page() {
-        let css = style();
+        let css = style(Style::default());
         let (light, dark) = css.split_once("@media").expect("two parts");
         for (i, (on_light, on_dark)) in COLOURS.iter().enumerate() {
             assert!(light.contains(&format!(".m-f{i}{{fill:{on_light}}}")));

@@ -85,7 +85,7 @@ fn every_figure_is_well_formed_and_stands_alone() {
         check_nesting(&svg);
         assert!(svg.starts_with("<svg xmlns=") && svg.contains("viewBox=\"0 0 "));
         assert!(svg.contains("<title>") && svg.contains("<desc>"));
-        assert!(svg.contains("@media (prefers-color-scheme:dark)"));
+        assert!(svg.contains("@media screen and (prefers-color-scheme:dark)"));
         assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("));
     }
 }

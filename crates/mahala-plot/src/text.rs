@@ -7,7 +7,7 @@ pub(crate) const BOLD: f64 = 1.18;
 ///
 /// Line breaks become spaces, and characters XML forbids become U+FFFD, so
 /// that a strange class name cannot make the file unreadable.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
