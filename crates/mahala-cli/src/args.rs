@@ -1,7 +1,6 @@
 //! What can be typed: subcommands, and the groups of options they share.
 
 use crate::commands;
-use crate::input::{ReadOptions, Table, read_table};
 pub(crate) use crate::reading::InputArgs;
 use crate::{say, table};
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -10,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 use mahala::{
     Balance, Components, Dataset, Gmml, Labels, Mat, PairRule, Prior, Regularization, Rows, Spd, TChoice,
 };
+use mahala_io::{ReadOptions, Table, read_table};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 

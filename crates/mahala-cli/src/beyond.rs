@@ -1,12 +1,12 @@
 //! Options of `fit` that go beyond the paper: weights, sets of labels, probabilities, local metrics.
 
-use crate::input::Table;
 use crate::table;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{
     Calibration, HeldOut, Labels, LocalMetrics, Locality, Pairs, Random, Share, Stream, pair_budget,
 };
+use mahala_io::Table;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 

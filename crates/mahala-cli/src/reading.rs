@@ -1,12 +1,12 @@
 //! Options for reading files, and the reading.
 
-use crate::input::stream::{Stream, estimated_bytes};
-use crate::input::{ColumnRef, Format, Header, InputError, Missing, ReadOptions, Table, read_table};
 use crate::progress::Progress;
 use crate::say;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::Labels;
+use mahala_io::{ColumnRef, Format, Header, InputError, Missing, ReadOptions, Table, read_table};
+use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
 
 /// Numbers of more than so many bytes are read in a stream.

@@ -1,6 +1,6 @@
 //! Signals that end the command: nothing half-written stays behind, and the exit code tells which it was.
 
-use crate::output::remove_unfinished;
+use mahala_io::remove_unfinished;
 
 /// Removes temporary files and ends with 128 + the signal: 130 at Ctrl-C, 143 at SIGTERM, 129 at SIGHUP.
 ///

@@ -1,10 +1,10 @@
 //! One pass over a stream: sums for each class, and a sample of the rows.
 
-use crate::input::stream::{Parsed, Stream};
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
+use mahala_io::{Parsed, Stream};
 
 /// The most bytes that matrices of each class may take: where two passes are possible, and where they are not.
 struct Limits {
@@ -219,10 +219,10 @@ fn check_columns(stream: &Stream) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::{Limits, all_pairs_within};
-    use crate::input::ReadOptions;
-    use crate::input::stream::Stream;
     use faer::Mat;
     use mahala::{Balance, Gmml, TChoice};
+    use mahala_io::ReadOptions;
+    use mahala_io::Stream;
     use std::io::Write as _;
 
     /// The metric of 60 classes of 5 rows each, d = 4: 128 bytes a class.

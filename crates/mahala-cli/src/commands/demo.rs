@@ -2,12 +2,12 @@
 
 use crate::args::{InputArgs, dataset};
 use crate::commands::{evaluate, print, tune};
-use crate::input::{Header, Missing};
-use crate::output::write_atomic;
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
+use mahala_io::write_atomic;
+use mahala_io::{Header, Missing};
 use mahala_plot::{Panel, ScatterPanels};
 use std::path::PathBuf;
 

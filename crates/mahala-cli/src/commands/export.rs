@@ -1,11 +1,11 @@
 //! `mahala export`: a model for other programs.
 
 use crate::commands::{create_output, load_model};
-use crate::npy_file::npy_bytes;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{Mat, Metric, Model, Precision, onnx_model};
+use mahala_io::npy::npy_bytes;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

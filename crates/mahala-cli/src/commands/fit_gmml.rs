@@ -4,9 +4,6 @@ use crate::args::{dataset, explain, labels, rows};
 use crate::beyond::{LocalBy, describe_local};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
 use crate::commands::print;
-use crate::input::Table;
-use crate::output::AtomicFile;
-use crate::pairs_file::{read_pairs, select_aligned};
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
@@ -15,6 +12,9 @@ use mahala::{
     Selection, SparseRows, Watch, best_threshold, squared_pair_distances, threshold_for_labels,
     threshold_in_coordinates,
 };
+use mahala_io::AtomicFile;
+use mahala_io::Table;
+use mahala_io::pairs::{read_pairs, select_aligned};
 use serde_json::json;
 use std::path::Path;
 

@@ -4,9 +4,7 @@ use crate::args::{RankArg, dataset};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
 use crate::commands::fit_gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::print;
-use crate::input::Table;
 use crate::methods::{Configured, Method, configure};
-use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Context as _, Result};
@@ -15,6 +13,8 @@ use mahala::{
     Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
     threshold_in_coordinates,
 };
+use mahala_io::AtomicFile;
+use mahala_io::Table;
 use serde_json::{Value, json};
 
 /// Learns, writes, reports.

@@ -4,14 +4,14 @@ use crate::args::{dataset, explain};
 use crate::commands::fit::{Fit, PairsArg, keeps_rows};
 use crate::commands::fit_gmml::{Learned, write_and_report};
 use crate::commands::load_moments;
-use crate::input::Table;
-use crate::input::stream::Stream;
 use crate::methods::Method;
-use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::{say, sums, table};
 use anyhow::{Result, bail};
 use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
+use mahala_io::AtomicFile;
+use mahala_io::Stream;
+use mahala_io::Table;
 use std::path::Path;
 
 /// Whether the rows are read in a stream.

@@ -1,8 +1,8 @@
 //! Missing cells inside a split: filled in with the means of the rows learned on, and of no others.
 
-use crate::input::{Table, mean};
 use anyhow::{Result, bail};
 use mahala::{Dataset, Rows};
+use mahala_io::{Table, mean};
 
 /// Cells of a table whose values are not known.
 pub(super) struct Gaps {

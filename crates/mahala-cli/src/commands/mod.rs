@@ -18,9 +18,9 @@ pub(crate) mod predict;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
-use crate::output::AtomicFile;
 use anyhow::{Result, anyhow, bail};
 use mahala::{Error, Model, Moments};
+use mahala_io::AtomicFile;
 use std::fs::canonicalize;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -117,5 +117,5 @@ pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Resu
 
 /// Writes text to stdout; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    crate::output::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())
+    mahala_io::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())
 }

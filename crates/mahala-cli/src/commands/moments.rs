@@ -2,11 +2,11 @@
 
 use crate::args::InputArgs;
 use crate::commands::create_output;
-use crate::input::ColumnRef;
-use crate::input::stream::Stream;
 use crate::{say, sums, table};
 use anyhow::Result;
 use clap::Args;
+use mahala_io::ColumnRef;
+use mahala_io::Stream;
 use std::io::Write as _;
 use std::path::PathBuf;
 

@@ -2,11 +2,11 @@
 
 use crate::args::{InputArgs, at_least, transformed};
 use crate::commands::{create_output, load_model, with_outside};
-use crate::input::ColumnRef;
 use crate::table;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Rows};
+use mahala_io::ColumnRef;
 use std::path::PathBuf;
 
 /// Options of `mahala neighbors`.

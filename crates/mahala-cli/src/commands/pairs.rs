@@ -2,11 +2,11 @@
 
 use crate::args::{InputArgs, rows};
 use crate::commands::{create_output, load_model};
-use crate::pairs_file::{PairsFile, read_pairs};
 use crate::{say, table};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{KernelMetric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
+use mahala_io::pairs::{PairsFile, read_pairs};
 use serde_json::json;
 use std::io::Write as _;
 use std::path::PathBuf;

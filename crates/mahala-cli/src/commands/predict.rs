@@ -2,13 +2,13 @@
 
 use crate::args::{InputArgs, at_least, labels, transformed};
 use crate::commands::{create_output, load_model, with_outside};
-use crate::input::ColumnRef;
-use crate::input::stream::Parsed;
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows, canonical_label};
+use mahala_io::ColumnRef;
+use mahala_io::Parsed;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;

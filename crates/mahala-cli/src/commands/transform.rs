@@ -2,15 +2,15 @@
 
 use crate::args::{InputArgs, transformed};
 use crate::commands::{create_output, load_model};
-use crate::input::ColumnRef;
-use crate::input::stream::Parsed;
-use crate::npy_file::npy_header;
-use crate::output::AtomicFile;
 use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Model, Rows};
+use mahala_io::AtomicFile;
+use mahala_io::ColumnRef;
+use mahala_io::Parsed;
+use mahala_io::npy::npy_header;
 use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
 

@@ -3,11 +3,11 @@
 use crate::args::{InputArgs, LearnArgs, dataset, explain};
 use crate::commands::fit::PairsArg;
 use crate::commands::{create_output, print, write_figure};
-use crate::input::ColumnRef;
 use crate::progress::Progress;
 use anyhow::Result;
 use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
+use mahala_io::ColumnRef;
 use mahala_plot::{LinePlot, LineSeries, Mark};
 use serde_json::json;
 use std::path::PathBuf;
