@@ -3,7 +3,8 @@
 use crate::cell::is_infinity;
 use crate::columns::Plan;
 use crate::error::{InputError, at_column, count, infinite_label, shell};
-use crate::{Missing, ReadOptions, Table, check_bytes};
+use crate::options::{Missing, ReadOptions};
+use crate::table::{Table, check_bytes};
 
 /// Rows on their way into a table. A missing cell is NaN until its row is complete.
 pub(crate) struct Collector {

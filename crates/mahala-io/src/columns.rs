@@ -1,85 +1,8 @@
 //! Which columns are features, which is the label.
 
-use std::convert::Infallible;
-use std::str::FromStr;
-
-use crate::ReadOptions;
+use crate::column_ref::duplicate;
 use crate::error::{InputError, list};
-
-/// A column named by the user: by its name, by its position counted from 1, or by a negative
-/// position counted from the end (`-1` is the last). A name that exists wins over a number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ColumnRef(String);
-
-impl FromStr for ColumnRef {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.trim().to_owned()))
-    }
-}
-
-impl ColumnRef {
-    /// Whether this can only be a name.
-    fn is_name(&self) -> bool {
-        self.0.parse::<i64>().is_err()
-    }
-
-    /// The positions, from 0, of all columns so called; at least one.
-    fn resolve(&self, source: &str, names: &[String]) -> Result<Vec<usize>, InputError> {
-        let named: Vec<usize> = (0..names.len()).filter(|&j| names[j] == self.0).collect();
-        if !named.is_empty() {
-            return Ok(named);
-        }
-        let Ok(position) = self.0.parse::<i64>() else {
-            return Err(self.unknown(source, names));
-        };
-        let width = names.len() as u64;
-        let index = match position {
-            1.. => position.unsigned_abs() - 1,
-            _ => width.wrapping_sub(position.unsigned_abs()),
-        };
-        if index < width {
-            return Ok(vec![index as usize]);
-        }
-        let message = format!("there is no column {position}: the file has {width} columns");
-        Err(InputError::new(source, message).hint("positions count from 1, or from -1 at the end"))
-    }
-
-    fn resolve_one(&self, source: &str, names: &[String]) -> Result<usize, InputError> {
-        let found = self.resolve(source, names)?;
-        match found[..] {
-            [first, second, ..] => Err(duplicate(source, &self.0, first, second)),
-            _ => Ok(found[0]),
-        }
-    }
-
-    fn unknown(&self, source: &str, names: &[String]) -> InputError {
-        let message = format!("there is no column '{}'; the columns are {}", self.0, list(names));
-        let error = InputError::new(source, message);
-        let near = names.iter().find(|name| name.eq_ignore_ascii_case(&self.0));
-        match (near, names) {
-            (Some(name), _) => error.hint(format!("did you mean '{name}'?")),
-            (None, [_]) => error.hint(
-                "with one column, is the separator another? --delimiter names it; comment lines must go",
-            ),
-            (None, _) if names.iter().enumerate().all(|(j, name)| *name == format!("f{}", j + 1)) => error.hint(
-                "the columns have no names; count them from 1, or if the first line names them: --header yes",
-            ),
-            (None, _) => error,
-        }
-    }
-}
-
-impl ReadOptions {
-    /// Whether the cell is a name by which the user called a column.
-    pub(crate) fn mentions(&self, cell: &[u8]) -> bool {
-        let same = |name: &str| name.as_bytes() == cell;
-        let refs = self.label.iter().chain(&self.ignore);
-        let mut names = refs.filter(|column| column.is_name()).map(|column| &column.0);
-        names.any(|name| same(name)) || self.features.iter().flatten().any(|name| same(name))
-    }
-}
+use crate::options::ReadOptions;
 
 /// The columns of a file.
 pub(crate) struct Columns {
@@ -205,11 +128,4 @@ fn distinct(source: &str, names: &[String], kept: Vec<usize>) -> Result<Vec<usiz
         }
     }
     Ok(kept)
-}
-
-fn duplicate(source: &str, name: &str, first: usize, second: usize) -> InputError {
-    let (first, second) = (first + 1, second + 1);
-    let message = format!("columns {first} and {second} are both named '{name}'");
-    InputError::new(source, message)
-        .hint(format!("rename one of them, or leave one out with --ignore {second}"))
 }

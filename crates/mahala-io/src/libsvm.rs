@@ -8,9 +8,10 @@ use crate::columns::{Columns, Plan, plan};
 use crate::csv::dialect::plain_text;
 use crate::csv::record::RecordReader;
 use crate::error::{InputError, at, excerpt};
+use crate::options::ReadOptions;
 use crate::scalar::number_label;
 use crate::source::Source;
-use crate::{ReadOptions, Table};
+use crate::table::Table;
 use mahala::SparseRows;
 
 /// Reads a sparse file; the label is what stands before the first pair.

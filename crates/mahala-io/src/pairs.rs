@@ -1,7 +1,9 @@
 //! Files that mark pairs of rows: `first,second,similar[,weight]`, row numbers from 1. Instead of `similar` a
 //! column `similarity` may grade them, from 0 to 1.
 
-use crate::{ReadOptions, Records, Table, read_records};
+use crate::options::ReadOptions;
+use crate::read_records;
+use crate::table::{Records, Table};
 use anyhow::{Context as _, Result, bail};
 use mahala::Pairs;
 use std::collections::HashMap;

@@ -17,8 +17,8 @@ use crate::csv::record::{LONGEST, RecordReader};
 use crate::csv::{header_only, read_row};
 use crate::decimal_mark::DecimalMarks;
 use crate::error::{InputError, at_column, infinite_label};
+use crate::options::{Missing, ReadOptions};
 use crate::source::Source;
-use crate::{Missing, ReadOptions};
 
 /// Bytes of a block: some thousand rows, and small beside the memory of a machine.
 const BLOCK: usize = 1 << 22;

@@ -15,8 +15,8 @@ use crate::cell::{Cell, is_missing, is_numeric, parse_cell};
 use crate::columns::{Columns, Plan, plan};
 use crate::csv::record::RecordReader;
 use crate::error::{InputError, at, count, excerpt};
+use crate::options::{Header, ReadOptions};
 use crate::source::Source;
-use crate::{Header, ReadOptions};
 
 /// A text table whose next record is its first row of data.
 pub(crate) struct TextTable {

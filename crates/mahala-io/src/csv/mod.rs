@@ -12,8 +12,9 @@ use crate::csv::dialect::TextTable;
 use crate::csv::record::RecordReader;
 use crate::decimal_mark::DecimalMarks;
 use crate::error::{InputError, at_column, excerpt, shell};
+use crate::options::ReadOptions;
 use crate::source::Source;
-use crate::{ReadOptions, Records, Table};
+use crate::table::{Records, Table};
 use std::io::BufRead;
 
 /// Reads a table of numbers.

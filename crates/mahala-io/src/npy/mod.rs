@@ -9,9 +9,10 @@ use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
 use crate::error::{InputError, at_column};
 use crate::npy::header::{NpyHeader, read_header};
+use crate::options::ReadOptions;
 use crate::scalar::{Scalar, half};
 use crate::source::Source;
-use crate::{ReadOptions, Table};
+use crate::table::Table;
 pub use write::{npy_bytes, npy_header};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.

@@ -13,11 +13,11 @@ use crate::catch_panic::catch;
 use crate::columns::Plan;
 use crate::csv::blocks::{missing_cell, missing_label};
 use crate::error::{InputError, at_column, infinite_label};
+use crate::options::{Missing, ReadOptions};
 use crate::parquet::column::{Kind, read_numbers, read_values};
 use crate::parquet::positioned_file::Positioned;
 use crate::parquet::{Field, Layout, damaged, layout};
 use crate::source::Source;
-use crate::{Missing, ReadOptions};
 
 /// Cells of a block: four megabytes. Measured: with half as many, and a quarter, a fit of ten classes is slower.
 const CELLS: usize = 1 << 19;

@@ -16,9 +16,10 @@ use crate::catch_panic::catch;
 use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
 use crate::error::{InputError, at_column, shell};
+use crate::options::ReadOptions;
 use crate::parquet::column::{Kind, read_values};
 use crate::source::Source;
-use crate::{ReadOptions, Table};
+use crate::table::Table;
 
 /// The name under which pandas stores row labels that are not simply counted.
 const PANDAS_INDEX: &str = "__index_level_0__";

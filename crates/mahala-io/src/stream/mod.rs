@@ -19,10 +19,12 @@ use crate::block::{PLACES, Parsed};
 use crate::csv::blocks::{TextBlock, TextFile};
 use crate::decimal_mark::DecimalMarks;
 use crate::error::{InputError, count, list};
+use crate::format::find_format;
 use crate::glob::expand;
+use crate::options::{Format, Missing, ReadOptions};
 use crate::parquet::blocks::{ColumnBlock, ColumnFile};
 use crate::source::Source;
-use crate::{Format, Missing, ReadOptions, Table, check_bytes, find_format};
+use crate::table::{Table, check_bytes};
 
 /// Files that are read one block after the other.
 pub struct Stream {
@@ -331,7 +333,7 @@ pub fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
     let mut bytes = 0u64;
     for path in expand(path).ok()? {
         let size = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?.len();
-        bytes += match options.format.unwrap_or_else(|| crate::format_of_name(&path)) {
+        bytes += match options.format.unwrap_or_else(|| crate::format::format_of_name(&path)) {
             Format::Npy | Format::Libsvm => return None,
             // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
             Format::Csv | Format::Tsv => size / 4,

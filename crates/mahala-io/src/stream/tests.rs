@@ -2,7 +2,9 @@
 
 use super::Stream;
 use crate::block::Parsed;
-use crate::{Header, Missing, ReadOptions, Table, read_table};
+use crate::options::{Header, Missing, ReadOptions};
+use crate::read_table;
+use crate::table::Table;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;

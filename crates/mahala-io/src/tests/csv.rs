@@ -1,5 +1,6 @@
 use super::{ignoring, labelled, labels, plain, read, refusal};
-use crate::{Header, ReadOptions, read_records};
+use crate::options::{Header, ReadOptions};
+use crate::read_records;
 
 #[test]
 fn a_header_names_the_columns_and_a_label_is_kept_as_text() {

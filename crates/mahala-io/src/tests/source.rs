@@ -1,5 +1,7 @@
 use super::{gzip, plain, read, refusal, try_read, without_directory};
-use crate::{Format, ReadOptions, format_of_name, read_records, read_table};
+use crate::format::format_of_name;
+use crate::options::{Format, ReadOptions};
+use crate::{read_records, read_table};
 
 #[test]
 fn names_tell_formats() {
