@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     match compat::check(&cli.command, &given).and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {}", table::printable(&format!("{error:#}")));
+            let _ = writeln!(std::io::stderr(), "error: {}", table::printable(&message(&error)));
             ExitCode::from(1)
         }
     }
@@ -64,6 +64,23 @@ fn run(cli: args::Cli) -> Result<()> {
         args::Command::Export(export) => commands::export::run(&export),
         args::Command::Completions { shell } => commands::completions::run(shell),
     }
+}
+
+/// An error and its causes, up to the first that already says what its own causes say.
+fn message(error: &anyhow::Error) -> String {
+    let mut parts = Vec::new();
+    for cause in error.chain() {
+        parts.push(cause.to_string());
+        let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if cause.is::<mahala_io::ReadError>()
+            || cause.is::<mahala_io::pairs::PairsError>()
+            || cause.is::<mahala_io::WriteError>()
+            || io.is_some_and(|inner| inner.is::<mahala_io::WriteError>())
+        {
+            break;
+        }
+    }
+    parts.join(": ")
 }
 
 /// Says something to the person at the terminal.

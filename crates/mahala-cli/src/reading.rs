@@ -5,7 +5,7 @@ use crate::say;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::Labels;
-use mahala_io::{ColumnRef, Format, Header, InputError, Missing, ReadOptions, Table, read_table};
+use mahala_io::{ColumnRef, Format, Header, Missing, ReadError, ReadOptions, Table, read_table};
 use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
 
@@ -101,7 +101,7 @@ impl InputArgs {
             None => in_memory(self),
             Some(bytes) if bytes > LARGE => in_stream(),
             Some(_) => match in_memory(&Self { most_bytes: Some(LARGE), ..self.clone() }) {
-                Err(error) if error.downcast_ref::<InputError>().is_some_and(InputError::is_too_large) => {
+                Err(error) if error.downcast_ref::<ReadError>().is_some_and(ReadError::is_too_large) => {
                     in_stream()
                 }
                 outcome => outcome,

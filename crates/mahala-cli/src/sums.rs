@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use crate::{say, table};
 use anyhow::{Result, bail};
 use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
-use mahala_io::{Parsed, Stream};
+use mahala_io::{Block, Stream};
 
 /// The most bytes that matrices of each class may take: where two passes are possible, and where they are not.
 struct Limits {
@@ -34,7 +34,7 @@ impl Reservoir {
     }
 
     /// The i-th row takes the place of one that is there with probability most/i.
-    pub(crate) fn see(&mut self, block: &Parsed) {
+    pub(crate) fn see(&mut self, block: &Block) {
         for i in 0..block.len() {
             self.seen += 1;
             if self.labels.len() < self.most {
@@ -136,7 +136,7 @@ fn pass(
     let mut total = Moments::new(d)?;
     let mut too_many = None;
     // A block of many classes is added to the sums at once, rather than by way of sums of its own.
-    let of_block = |block: &Parsed| -> Option<mahala::Result<Moments>> {
+    let of_block = |block: &Block| -> Option<mahala::Result<Moments>> {
         let numbers = block.class_count() * d * d;
         if 16 * block.class_count() > block.len() || numbers > 1 << 20 {
             return None;
@@ -187,7 +187,7 @@ fn two_pass(first: &mut Stream, second: &mut Stream, sample: &mut Reservoir) -> 
     )?;
     progress.tell(&format!("reading {}, second time", first.source));
     let mut sums: Option<PairSums> = None;
-    let of_block = |block: &Parsed| Some(block.labels()?.and_then(|l| means.pair_sums(block.matrix(), &l)));
+    let of_block = |block: &Block| Some(block.labels()?.and_then(|l| means.pair_sums(block.matrix(), &l)));
     second.each(of_block, |_, part| -> Result<()> {
         match (&mut sums, part.transpose()?) {
             (Some(sums), Some(part)) => sums.merge(&part),

@@ -5,18 +5,12 @@
 //! had that name is untouched. A stream (`-`, a pipe, a device) is written as
 //! it comes.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use anyhow::{Context as _, Result, bail};
-use tempfile::NamedTempFile;
-
-use crate::part_file::{remove_stale, temporary_file};
-
-/// Temporary files under way, for [`remove_unfinished`].
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+use crate::part_file::{PartFile, directory_of};
+use crate::write_error::WriteError;
 
 /// Symbolic links followed before they count as a circle, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -26,18 +20,10 @@ const BUFFER: usize = 1 << 16;
 ///
 /// # Errors
 /// When the file cannot be written; then what was there is still there.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(bytes)?;
     file.commit()
-}
-
-/// Removes the temporary files of all writes under way.
-///
-/// For the handler of an interrupt, just before the process ends; the writes
-/// themselves cannot be completed afterwards.
-pub fn remove_unfinished() {
-    remove_all(registry().drain(..));
 }
 
 /// A file that appears under its name with [`AtomicFile::commit`]; dropped
@@ -51,7 +37,7 @@ pub struct AtomicFile {
 
 enum Sink {
     Stream(BufWriter<UntilClosed<Box<dyn Write>>>),
-    File(BufWriter<Temporary>),
+    File(BufWriter<PartFile>),
 }
 
 impl AtomicFile {
@@ -60,7 +46,7 @@ impl AtomicFile {
     /// # Errors
     /// When the path is a directory, its directory does not exist, or it may
     /// not be written.
-    pub fn create(path: &Path) -> Result<Self> {
+    pub fn create(path: &Path) -> Result<Self, WriteError> {
         if path.as_os_str() == "-" {
             return Ok(Self::stream(Box::new(io::stdout()), Path::new("standard output")));
         }
@@ -68,18 +54,18 @@ impl AtomicFile {
         check_name(path)?;
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => {
-                bail!("cannot write {}: it is a directory; give the name of a file in it", path.display())
+                Err(WriteError::at(path, "it is a directory; give the name of a file in it"))
             }
             Ok(found) if !found.is_file() => {
                 let device = OpenOptions::new().write(true).open(&target);
-                let device = device.map_err(|e| explain(&target, &e))?;
+                let device = device.map_err(|error| WriteError::explained(&target, error))?;
                 Ok(Self::stream(Box::new(device), path))
             }
             found => {
                 let kept = found.ok().map(|found| found.permissions());
-                let temporary = Temporary::beside(&target, kept);
-                let temporary = temporary.map_err(|e| explain(&target, &e))?;
-                let sink = Sink::File(BufWriter::with_capacity(BUFFER, temporary));
+                let part = PartFile::create(&target, kept);
+                let part = part.map_err(|error| WriteError::explained(&target, error))?;
+                let sink = Sink::File(BufWriter::with_capacity(BUFFER, part));
                 Ok(Self { sink, path: target, failed: false })
             }
         }
@@ -90,17 +76,17 @@ impl AtomicFile {
     /// # Errors
     /// When the remaining bytes or the new name cannot be written, or an
     /// earlier write failed; then what was there is still there.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(mut self) -> Result<(), WriteError> {
         if self.failed {
-            bail!("cannot write {}: an earlier write failed", self.path.display());
+            return Err(WriteError::at(&self.path, "an earlier write failed"));
         }
         self.flush()?;
         match self.sink {
             Sink::Stream(_) => Ok(()),
             Sink::File(buffer) => {
-                let temporary = buffer.into_inner().map_err(io::IntoInnerError::into_error);
-                let done = temporary.and_then(Temporary::rename);
-                done.map_err(|e| explain(&self.path, &e).into())
+                let part = buffer.into_inner().map_err(io::IntoInnerError::into_error);
+                let done = part.and_then(|part| part.rename(&self.path));
+                done.map_err(|error| WriteError::explained(&self.path, error))
             }
         }
     }
@@ -115,7 +101,7 @@ impl AtomicFile {
         result.map_err(|e| {
             // An interrupted write has written nothing and is tried again.
             self.failed |= e.kind() != ErrorKind::Interrupted;
-            explain(&self.path, &e)
+            io::Error::new(e.kind(), WriteError::explained(&self.path, e))
         })
     }
 }
@@ -135,68 +121,6 @@ impl Write for AtomicFile {
             Sink::File(inner) => inner.flush(),
         };
         self.noted(result)
-    }
-}
-
-/// The temporary file beside its target. The fields are dropped in order:
-/// removed first, then taken from the registry.
-struct Temporary {
-    file: NamedTempFile,
-    entry: Registered,
-    target: PathBuf,
-}
-
-impl Temporary {
-    /// `kept` are the permissions of the file to be replaced, if there is one.
-    fn beside(target: &Path, kept: Option<fs::Permissions>) -> io::Result<Self> {
-        if kept.is_some() {
-            // A rename would replace even a write-protected file.
-            OpenOptions::new().write(true).open(target)?;
-        }
-        // Held while the file is made, so that no interrupt can miss it.
-        let mut registry = registry();
-        remove_stale(target);
-        let file = temporary_file(target)?;
-        registry.push(file.path().to_owned());
-        drop(registry);
-        let entry = Registered(file.path().to_owned());
-        if let Some(permissions) = kept {
-            file.as_file().set_permissions(permissions)?;
-        }
-        let target = target.to_owned();
-        Ok(Self { file, entry, target })
-    }
-
-    fn rename(self) -> io::Result<()> {
-        let Self { file, entry, target } = self;
-        file.as_file().sync_all()?;
-        let renamed = file.persist(&target).map(|_| ()).map_err(|e| e.error);
-        drop(entry);
-        if renamed.is_ok() {
-            // The name lives in the directory. Some file systems cannot sync
-            // one, and the file itself is already safe.
-            let _ = File::open(directory_of(&target)).and_then(|d| d.sync_all());
-        }
-        renamed
-    }
-}
-
-impl Write for Temporary {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-/// An entry of the registry, for as long as the temporary file exists.
-struct Registered(PathBuf);
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        registry().retain(|path| *path != self.0);
     }
 }
 
@@ -237,28 +161,9 @@ impl<W: Write> Write for UntilClosed<W> {
     }
 }
 
-fn registry() -> MutexGuard<'static, Vec<PathBuf>> {
-    // A list of paths is whole even if a thread panicked while holding it.
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn remove_all(paths: impl Iterator<Item = PathBuf>) {
-    for path in paths {
-        // It may have been renamed or removed in the meantime.
-        let _ = fs::remove_file(path);
-    }
-}
-
-pub(crate) fn directory_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
-}
-
 /// The file a path means, whether or not it exists: a symbolic link stays and
 /// its target is written.
-fn follow_links(path: &Path) -> Result<PathBuf> {
+fn follow_links(path: &Path) -> Result<PathBuf, WriteError> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         // A link in `/proc` to a pipe has no path behind it; as it is, it opens.
@@ -267,52 +172,24 @@ fn follow_links(path: &Path) -> Result<PathBuf> {
         if stream || !link {
             return Ok(target);
         }
-        let next =
-            fs::read_link(&target).with_context(|| format!("cannot follow the link {}", target.display()))?;
+        let next = fs::read_link(&target).map_err(|error| WriteError::link(&target, error))?;
         target = directory_of(&target).join(next);
     }
-    bail!(
-        "cannot write {}: its symbolic links lead in a circle; remove the link or choose another path",
-        path.display()
-    )
+    Err(WriteError::at(path, "its symbolic links lead in a circle; remove the link or choose another path"))
 }
 
 /// Refuses an empty name and one that ends like a directory's.
-fn check_name(path: &Path) -> Result<()> {
+fn check_name(path: &Path) -> Result<(), WriteError> {
     let name = path.as_os_str().as_encoded_bytes();
     match name.last() {
-        None => bail!("cannot write to an empty path; give the name of a file, or - for standard output"),
-        Some(b'/') => {
-            bail!("cannot write {}: it names a directory; give the name of a file in it", path.display())
-        }
+        None => Err(WriteError::new(
+            "cannot write to an empty path; give the name of a file, or - for standard output",
+        )),
+        Some(b'/') => Err(WriteError::at(path, "it names a directory; give the name of a file in it")),
         Some(_) => Ok(()),
     }
 }
 
-/// The error with the path, the cause, and what to do about it.
-fn explain(path: &Path, error: &io::Error) -> io::Error {
-    let directory = directory_of(path);
-    let remedy = match error.kind() {
-        ErrorKind::NotFound if !directory.exists() => {
-            format!("the directory {} does not exist; create it or choose another path", directory.display())
-        }
-        ErrorKind::NotADirectory => {
-            format!("{} is not a directory; choose another path", directory.display())
-        }
-        ErrorKind::PermissionDenied => format!(
-            "no permission; make it and the directory {} writable or choose another path",
-            directory.display()
-        ),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            "no space left; free some space or choose a path on another disk".to_owned()
-        }
-        ErrorKind::ReadOnlyFilesystem => {
-            "the disk can only be read; choose a path on another disk".to_owned()
-        }
-        _ => error.to_string(),
-    };
-    io::Error::new(error.kind(), format!("cannot write {}: {remedy}", path.display()))
-}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -391,18 +268,6 @@ mod tests {
         assert!(error.to_string().contains("an earlier write failed"));
         assert_eq!(fs::read(&path).expect("a file"), b"old");
         assert_eq!(names_in(directory.path()), ["out.json"]);
-    }
-
-    #[test]
-    fn an_interrupt_removes_the_files_under_way() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let file = AtomicFile::create(&directory.path().join("out.json")).expect("opened");
-        let ours = |path: &PathBuf| path.starts_with(directory.path());
-        assert!(registry().iter().any(ours));
-        // Not remove_unfinished() itself, which would reach into other tests.
-        remove_all(registry().extract_if(.., |path| ours(path)));
-        assert!(names_in(directory.path()).is_empty());
-        assert!(file.commit().is_err());
     }
 
     #[test]

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use mahala::{Labels, MatRef, Rows};
 
 use crate::decimal_mark::DecimalMarks;
-use crate::error::InputError;
+use crate::error::ReadError;
 use crate::scalar::Scalar;
 
 /// How many places of bad rows are shown.
 pub(crate) const PLACES: usize = 3;
 
 /// The rows of one block: finite numbers.
-pub struct Parsed {
+pub struct Block {
     pub(crate) cells: Cells,
     pub(crate) columns: usize,
     pub(crate) labels: Option<Coded>,
@@ -41,7 +41,7 @@ pub(crate) enum Cells {
     Columns(Vec<f64>),
 }
 
-impl Parsed {
+impl Block {
     pub(crate) fn new(columns: usize, labelled: bool) -> Self {
         Self {
             cells: Cells::Rows(Vec::new()),
@@ -60,7 +60,7 @@ impl Parsed {
     }
 
     /// Counts a bad row; an error if none is allowed.
-    pub(crate) fn skip(&mut self, error: InputError, most: Option<u64>) -> Result<(), InputError> {
+    pub(crate) fn skip(&mut self, error: ReadError, most: Option<u64>) -> Result<(), ReadError> {
         if most.is_none() {
             return Err(error);
         }

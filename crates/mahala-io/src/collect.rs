@@ -2,7 +2,7 @@
 
 use crate::cell::is_infinity;
 use crate::columns::Plan;
-use crate::error::{InputError, at_column, count, infinite_label, shell};
+use crate::error::{ReadError, at_column, count, infinite_label, shell};
 use crate::options::{Missing, ReadOptions};
 use crate::table::{Table, check_bytes};
 
@@ -77,7 +77,7 @@ impl Collector {
         number: u64,
         position: u64,
         label: Option<String>,
-    ) -> Result<(), InputError> {
+    ) -> Result<(), ReadError> {
         let start = self.rows.len() - self.names.len();
         if self.rows[start..].iter().any(|cell| cell.is_nan()) {
             self.meet_missing(start, position);
@@ -122,7 +122,7 @@ impl Collector {
     }
 
     /// The table, with the missing cells dealt with.
-    pub(crate) fn finish(mut self) -> Result<Table, InputError> {
+    pub(crate) fn finish(mut self) -> Result<Table, ReadError> {
         self.deal_with_missing()?;
         if self.row_numbers.is_empty() {
             return Err(self.no_rows());
@@ -140,7 +140,7 @@ impl Collector {
         })
     }
 
-    fn deal_with_missing(&mut self) -> Result<(), InputError> {
+    fn deal_with_missing(&mut self) -> Result<(), ReadError> {
         let Tally { cells, rows, labels, .. } = self.missing;
         if labels > 0 {
             self.notes.push(format!("{} dropped: missing label", count(labels, "row")));
@@ -165,7 +165,7 @@ impl Collector {
         Ok(())
     }
 
-    fn fill_means(&mut self) -> Result<(), InputError> {
+    fn fill_means(&mut self) -> Result<(), ReadError> {
         let d = self.names.len();
         let gaps: Vec<usize> = (0..self.rows.len()).filter(|&cell| self.rows[cell].is_nan()).collect();
         if let Some(means) = &self.means {
@@ -181,7 +181,7 @@ impl Collector {
             }
             let Some(mean) = means[j] else {
                 let message = format!("column '{}' has no value in any row", self.names[j]);
-                return Err(InputError::new(&self.source, message)
+                return Err(ReadError::new(&self.source, message)
                     .hint(format!("leave it out with --ignore {}", shell(&self.names[j]))));
             };
             self.rows[cell] = mean;
@@ -190,7 +190,7 @@ impl Collector {
         Ok(())
     }
 
-    fn refused(&self) -> InputError {
+    fn refused(&self) -> ReadError {
         let places = self.missing.first.iter();
         let places =
             places.map(|&(position, j)| format!("{} {position}, column '{}'", self.unit, self.names[j]));
@@ -202,22 +202,22 @@ impl Collector {
             count(self.missing.rows, "row"),
             places.join("; ")
         );
-        InputError::new(&self.source, message).hint(REMEDY)
+        ReadError::new(&self.source, message).hint(REMEDY)
     }
 
-    fn missing_label(&self, position: u64, name: &str) -> InputError {
+    fn missing_label(&self, position: u64, name: &str) -> ReadError {
         let place = at_column(&self.source, self.unit, position, name);
-        InputError::new(place, "the label is missing")
+        ReadError::new(place, "the label is missing")
             .hint("labels such as NA, None and ? are missing too; --missing drop leaves these rows out")
     }
 
-    fn no_rows(&self) -> InputError {
+    fn no_rows(&self) -> ReadError {
         let dropped = self.missing.rows + self.missing.labels;
         if dropped == 0 {
-            InputError::new(&self.source, "the file has no rows")
+            ReadError::new(&self.source, "the file has no rows")
         } else {
             let message = format!("no rows are left: all {dropped} have missing cells");
-            InputError::new(&self.source, message)
+            ReadError::new(&self.source, message)
                 .hint("leave the emptiest columns out with --ignore, or choose --missing mean")
         }
     }

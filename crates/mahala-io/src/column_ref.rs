@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use crate::error::{InputError, list};
+use crate::error::{ReadError, list};
 
 /// A column named by the user: by its name, by its position counted from 1, or by a negative
 /// position counted from the end (`-1` is the last). A name that exists wins over a number.
@@ -25,7 +25,7 @@ impl ColumnRef {
     }
 
     /// The positions, from 0, of all columns so called; at least one.
-    pub(crate) fn resolve(&self, source: &str, names: &[String]) -> Result<Vec<usize>, InputError> {
+    pub(crate) fn resolve(&self, source: &str, names: &[String]) -> Result<Vec<usize>, ReadError> {
         let named: Vec<usize> = (0..names.len()).filter(|&j| names[j] == self.0).collect();
         if !named.is_empty() {
             return Ok(named);
@@ -42,10 +42,10 @@ impl ColumnRef {
             return Ok(vec![index as usize]);
         }
         let message = format!("there is no column {position}: the file has {width} columns");
-        Err(InputError::new(source, message).hint("positions count from 1, or from -1 at the end"))
+        Err(ReadError::new(source, message).hint("positions count from 1, or from -1 at the end"))
     }
 
-    pub(crate) fn resolve_one(&self, source: &str, names: &[String]) -> Result<usize, InputError> {
+    pub(crate) fn resolve_one(&self, source: &str, names: &[String]) -> Result<usize, ReadError> {
         let found = self.resolve(source, names)?;
         match found[..] {
             [first, second, ..] => Err(duplicate(source, &self.0, first, second)),
@@ -53,9 +53,9 @@ impl ColumnRef {
         }
     }
 
-    fn unknown(&self, source: &str, names: &[String]) -> InputError {
+    fn unknown(&self, source: &str, names: &[String]) -> ReadError {
         let message = format!("there is no column '{}'; the columns are {}", self.0, list(names));
-        let error = InputError::new(source, message);
+        let error = ReadError::new(source, message);
         let near = names.iter().find(|name| name.eq_ignore_ascii_case(&self.0));
         match (near, names) {
             (Some(name), _) => error.hint(format!("did you mean '{name}'?")),
@@ -71,9 +71,9 @@ impl ColumnRef {
 }
 
 /// Two columns with the name of one that is wanted.
-pub(crate) fn duplicate(source: &str, name: &str, first: usize, second: usize) -> InputError {
+pub(crate) fn duplicate(source: &str, name: &str, first: usize, second: usize) -> ReadError {
     let (first, second) = (first + 1, second + 1);
     let message = format!("columns {first} and {second} are both named '{name}'");
-    InputError::new(source, message)
+    ReadError::new(source, message)
         .hint(format!("rename one of them, or leave one out with --ignore {second}"))
 }

@@ -1,7 +1,7 @@
 //! Which columns are features, which is the label.
 
 use crate::column_ref::duplicate;
-use crate::error::{InputError, list};
+use crate::error::{ReadError, list};
 use crate::options::ReadOptions;
 
 /// The columns of a file.
@@ -37,7 +37,7 @@ pub(crate) struct Plan {
 }
 
 /// Finds the features and the label among the columns of a file.
-pub(crate) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Result<Plan, InputError> {
+pub(crate) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Result<Plan, ReadError> {
     let names = &columns.names;
     let label = options.label.as_ref();
     let label = label.map(|label| label.resolve_one(source, names)).transpose()?;
@@ -49,11 +49,11 @@ pub(crate) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Re
         None => distinct(source, names, kept)?,
     };
     if names.is_empty() {
-        return Err(InputError::new(source, "the file has no columns"));
+        return Err(ReadError::new(source, "the file has no columns"));
     }
     if features.is_empty() {
         let message = format!("no feature columns are left of {}", list(names));
-        return Err(InputError::new(source, message).hint("check --label and --ignore"));
+        return Err(ReadError::new(source, message).hint("check --label and --ignore"));
     }
     let chosen = features.iter().map(|&j| names[j].clone());
     Ok(Plan {
@@ -70,7 +70,7 @@ fn left_out(
     names: &[String],
     label: Option<usize>,
     options: &ReadOptions,
-) -> Result<Vec<bool>, InputError> {
+) -> Result<Vec<bool>, ReadError> {
     let mut left_out = vec![false; names.len()];
     for column in &options.ignore {
         for j in column.resolve(source, names)? {
@@ -80,14 +80,14 @@ fn left_out(
     if let Some(j) = label {
         if left_out[j] {
             let message = format!("column '{}' is both the label and left out", names[j]);
-            return Err(InputError::new(source, message).hint("drop either --label or --ignore"));
+            return Err(ReadError::new(source, message).hint("drop either --label or --ignore"));
         }
         left_out[j] = true;
     }
     Ok(left_out)
 }
 
-fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>, InputError> {
+fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>, ReadError> {
     let find = |name: &String| names.iter().position(|other| other == name);
     let missing: Vec<&String> = wanted.iter().filter(|name| find(name).is_none()).collect();
     if !missing.is_empty() {
@@ -96,7 +96,7 @@ fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>,
             list(&missing),
             list(names)
         );
-        return Err(InputError::new(source, message));
+        return Err(ReadError::new(source, message));
     }
     let found: Vec<usize> = wanted.iter().filter_map(find).collect();
     for &first in &found {
@@ -108,7 +108,7 @@ fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>,
     Ok(found)
 }
 
-fn by_position(source: &str, kept: Vec<usize>, wanted: usize) -> Result<Vec<usize>, InputError> {
+fn by_position(source: &str, kept: Vec<usize>, wanted: usize) -> Result<Vec<usize>, ReadError> {
     if kept.len() == wanted {
         return Ok(kept);
     }
@@ -116,11 +116,11 @@ fn by_position(source: &str, kept: Vec<usize>, wanted: usize) -> Result<Vec<usiz
         "the model has {wanted} features, but the file has {} columns beside the label, without names",
         kept.len()
     );
-    Err(InputError::new(source, message)
+    Err(ReadError::new(source, message)
         .hint("name the label with --label, leave columns out with --ignore, or add a header"))
 }
 
-fn distinct(source: &str, names: &[String], kept: Vec<usize>) -> Result<Vec<usize>, InputError> {
+fn distinct(source: &str, names: &[String], kept: Vec<usize>) -> Result<Vec<usize>, ReadError> {
     let mut seen = std::collections::HashMap::new();
     for &j in &kept {
         if let Some(first) = seen.insert(names[j].as_str(), j) {

@@ -1,6 +1,6 @@
 //! Decimal points, decimal commas, and thousands separators that look like either.
 
-use crate::error::{InputError, at_column, excerpt};
+use crate::error::{ReadError, at_column, excerpt};
 
 /// The decimal marks seen so far in each column.
 ///
@@ -60,7 +60,7 @@ impl DecimalMarks {
     }
 
     /// Refuses columns that cannot be read in one way only; returns what the user should hear.
-    pub(crate) fn check(&self, source: &str, names: &[String]) -> Result<Vec<String>, InputError> {
+    pub(crate) fn check(&self, source: &str, names: &[String]) -> Result<Vec<String>, ReadError> {
         let sure = self.semicolons || self.columns.iter().any(|marks| marks.sure);
         for (marks, name) in self.columns.iter().zip(names) {
             let Some(comma) = &marks.comma else { continue };
@@ -105,25 +105,25 @@ impl Seen {
     }
 }
 
-fn mixed(source: &str, name: &str, comma: &Seen, point: &Seen) -> InputError {
+fn mixed(source: &str, name: &str, comma: &Seen, point: &Seen) -> ReadError {
     let message = format!(
         "{} has a decimal comma, but {} in line {} of the same column has a point",
         excerpt(&comma.cell),
         excerpt(&point.cell),
         point.line
     );
-    InputError::new(at_column(source, "line", comma.line, name), message)
+    ReadError::new(at_column(source, "line", comma.line, name), message)
         .hint("write the column with one decimal mark and without thousands separators")
 }
 
-fn ambiguous(source: &str, name: &str, comma: &Seen) -> InputError {
+fn ambiguous(source: &str, name: &str, comma: &Seen) -> ReadError {
     let cell = String::from_utf8_lossy(&comma.cell);
     let message = format!(
         "\"{cell}\" may mean {} or {}, and no other cell tells which",
         cell.replace(',', "."),
         cell.replace(',', "")
     );
-    InputError::new(at_column(source, "line", comma.line, name), message)
+    ReadError::new(at_column(source, "line", comma.line, name), message)
         .hint("write the numbers with a decimal point and without thousands separators")
 }
 

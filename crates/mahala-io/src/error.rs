@@ -1,39 +1,49 @@
 //! What went wrong while a file was read, where, and what to do about it.
 
-use std::fmt;
+use std::error::Error;
 use std::io;
 
 /// A failure to read a table: the place, what was wrong there and, where there is one, the remedy.
 ///
-/// It is displayed as `place: message`, with the remedy on a second line that starts with `hint: `.
-#[derive(Debug)]
-pub struct InputError {
+/// It is displayed as `place: message`, with the remedy on a second line that starts with `hint: `. The message says
+/// what the source, if there is one, says.
+#[derive(Debug, thiserror::Error)]
+#[error("{}{message}{}", prefix(.place), hint_line(.hint.as_deref()))]
+pub struct ReadError {
     place: String,
     message: String,
     hint: Option<String>,
     /// The rows are more than was allowed, and nothing else is wrong.
     too_large: bool,
+    source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-impl fmt::Display for InputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, "\nhint: {hint}"),
-            None => Ok(()),
-        }
-    }
+fn prefix(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!("{place}: ") }
 }
 
-impl std::error::Error for InputError {}
+fn hint_line(hint: Option<&str>) -> String {
+    hint.map_or(String::new(), |hint| format!("\nhint: {hint}"))
+}
 
-impl InputError {
+impl ReadError {
     pub(crate) fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), message: message.into(), hint: None, too_large: false }
+        Self { place: place.into(), message: message.into(), hint: None, too_large: false, source: None }
+    }
+
+    /// A sentence about a whole table, with the table in it.
+    pub(crate) fn of_table(message: impl Into<String>) -> Self {
+        Self::new("", message)
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// What a library or the system said.
+    pub(crate) fn caused_by(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
         self
     }
 
@@ -54,26 +64,29 @@ impl InputError {
 
     /// Without the remedy, as one of several.
     pub(crate) fn in_one_line(&self) -> String {
-        format!("{}: {}", self.place, self.message)
+        prefix(&self.place) + &self.message
     }
 
     /// A file that cannot be opened, in words.
-    pub(crate) fn open(source: &str, error: &io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::NotFound => Self::new(source, "there is no such file"),
-            io::ErrorKind::PermissionDenied => Self::new(source, "permission to read is denied"),
-            _ => Self::new(source, format!("cannot be read: {error}")),
-        }
+    pub(crate) fn open(source: &str, error: io::Error) -> Self {
+        let message = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::PermissionDenied => "permission to read is denied".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Self::new(source, message).caused_by(error)
     }
 
     /// A failure while bytes are read: most are those of the decompressor.
-    pub(crate) fn read(source: &str, error: &io::Error) -> Self {
+    pub(crate) fn read(source: &str, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Self::new(source, "the compressed data end too early")
-                .hint("the file is truncated; copy or download it again"),
+                .hint("the file is truncated; copy or download it again")
+                .caused_by(error),
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
                 Self::new(source, format!("the gzip data are damaged ({error})"))
                     .hint("copy or download the file again")
+                    .caused_by(error)
             }
             _ => Self::open(source, error),
         }
@@ -91,8 +104,8 @@ pub(crate) fn at_column(source: &str, unit: &str, position: u64, column: &str) -
 }
 
 /// A label that is no number and no name.
-pub(crate) fn infinite_label(place: String, label: &str) -> InputError {
-    InputError::new(place, format!("the label {} is not a finite number", excerpt(label.as_bytes())))
+pub(crate) fn infinite_label(place: String, label: &str) -> ReadError {
+    ReadError::new(place, format!("the label {} is not a finite number", excerpt(label.as_bytes())))
         .hint("correct it, or leave it empty and choose --missing drop")
 }
 

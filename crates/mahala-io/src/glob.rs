@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::{InputError, list};
+use crate::error::{ReadError, list};
 
 /// The ends of names that files of tables have.
 const ENDS: [&str; 6] = [".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq"];
 
 /// The files in the order of their names; the path itself if it is neither a folder nor a pattern.
-pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, InputError> {
+pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
     let shown = path.display().to_string();
     if path.is_dir() {
         let names = names_in(path, &shown)?;
         let tables: Vec<&String> = names.iter().filter(|name| is_table(name)).collect();
         if tables.is_empty() {
             let seen = if names.is_empty() { without_files(path) } else { list(&names) };
-            return Err(InputError::new(shown, format!("the folder has no tables: {seen}")).hint(
+            return Err(ReadError::new(shown, format!("the folder has no tables: {seen}")).hint(
                 "files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz after that",
             ));
         }
@@ -34,7 +34,7 @@ pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, InputError> {
     let found: Vec<PathBuf> =
         matching.map(|name| folder.map_or_else(|| PathBuf::from(name), |folder| folder.join(name))).collect();
     if found.is_empty() {
-        return Err(InputError::new(shown, "no file matches this pattern")
+        return Err(ReadError::new(shown, "no file matches this pattern")
             .hint("* stands for any letters and ? for one, in the last part of the path"));
     }
     Ok(found)
@@ -62,8 +62,8 @@ fn is_table(name: &str) -> bool {
 }
 
 /// The names of the files in a folder, sorted.
-fn names_in(folder: &Path, shown: &str) -> Result<Vec<String>, InputError> {
-    let cannot = |error: std::io::Error| InputError::open(shown, &error);
+fn names_in(folder: &Path, shown: &str) -> Result<Vec<String>, ReadError> {
+    let cannot = |error: std::io::Error| ReadError::open(shown, error);
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(cannot)? {
         let entry = entry.map_err(cannot)?;

@@ -7,7 +7,7 @@ use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
 use crate::csv::dialect::plain_text;
 use crate::csv::record::RecordReader;
-use crate::error::{InputError, at, excerpt};
+use crate::error::{ReadError, at, excerpt};
 use crate::options::ReadOptions;
 use crate::scalar::number_label;
 use crate::source::Source;
@@ -15,7 +15,7 @@ use crate::table::Table;
 use mahala::SparseRows;
 
 /// Reads a sparse file; the label is what stands before the first pair.
-pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, InputError> {
+pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
     let (name, reader) = plain_text(source)?;
     // No line holds its own end, so that every record is one cell: the line.
     let mut lines = RecordReader::new(&name, reader, b'\n');
@@ -25,7 +25,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
         let text = lines.cell(0);
         let end = text.iter().position(|&byte| byte == b'#').unwrap_or(text.len());
         sparse.add_line(&text[..end], lines.line()).map_err(|wrong| {
-            let error = InputError::new(place(), wrong.message);
+            let error = ReadError::new(place(), wrong.message);
             match wrong.hint {
                 Some(hint) => error.hint(hint),
                 None => error,
@@ -33,7 +33,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, Input
         })?;
     }
     if sparse.rows.is_empty() {
-        return Err(InputError::new(name, "the file is empty"));
+        return Err(ReadError::new(name, "the file is empty"));
     }
     let given = options.features.as_ref().map_or(0, Vec::len);
     let width = given.max(sparse.largest as usize);
@@ -126,7 +126,7 @@ impl Sparse {
         wide && few && whole && labels
     }
 
-    fn keep(self, source: &str, width: usize, plan: Plan) -> Result<Table, InputError> {
+    fn keep(self, source: &str, width: usize, plan: Plan) -> Result<Table, ReadError> {
         // Where each column of the file goes; most often where it is.
         let mut place = vec![None; width];
         plan.features.iter().enumerate().for_each(|(to, &from)| place[from] = Some(to as u32));
@@ -145,7 +145,7 @@ impl Sparse {
             start = row.end;
         }
         let rows = SparseRows::new(starts, indices, values, plan.names.len())
-            .map_err(|error| InputError::new(source, error.to_string()))?;
+            .map_err(|error| ReadError::new(source, error.to_string()).caused_by(error))?;
         Ok(Table {
             source: source.to_owned(),
             n: self.rows.len(),
@@ -165,7 +165,7 @@ impl Sparse {
         width: usize,
         plan: &Plan,
         options: &ReadOptions,
-    ) -> Result<Table, InputError> {
+    ) -> Result<Table, ReadError> {
         let mut rows = Collector::new(source, "line", plan, options);
         rows.reserve(self.rows.len());
         let mut dense = vec![0.0; width];
@@ -236,7 +236,7 @@ fn check_order(token: &[u8], index: u32, last: u32) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn check_memory(source: &str, rows: usize, columns: usize) -> Result<(), InputError> {
+fn check_memory(source: &str, rows: usize, columns: usize) -> Result<(), ReadError> {
     let bytes = rows as u128 * columns as u128 * 8;
     if bytes <= LARGEST_TABLE {
         return Ok(());
@@ -244,6 +244,6 @@ fn check_memory(source: &str, rows: usize, columns: usize) -> Result<(), InputEr
     let gib = (bytes >> 30) + 1;
     let message =
         format!("{rows} rows and {columns} columns need about {gib} GiB as a dense table; 8 GiB is the most");
-    Err(InputError::new(source, message)
+    Err(ReadError::new(source, message)
         .hint("reduce the number of features, e.g. by feature selection or a random projection"))
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::error::InputError;
+use crate::error::ReadError;
 
 /// Bytes that can be read once, with what is known about them beforehand.
 pub(crate) struct Source {
@@ -46,21 +46,21 @@ const HEAD: usize = 8;
 
 impl Source {
     /// Opens a file, or standard input for `-`; gzip is undone whatever the name says.
-    pub(crate) fn open(path: &Path) -> Result<Self, InputError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         if path.as_os_str() == "-" {
             static TAKEN: AtomicBool = AtomicBool::new(false);
             if TAKEN.swap(true, Ordering::Relaxed) {
-                return Err(InputError::new("standard input", "it can be read only once")
+                return Err(ReadError::new("standard input", "it can be read only once")
                     .hint("give - for one table, and names of files for the others"));
             }
             return Self::start("standard input".to_owned(), Box::new(io::stdin().lock()), None);
         }
         let name = path.display().to_string();
-        let cannot = |error: io::Error| InputError::open(&name, &error);
+        let cannot = |error: io::Error| ReadError::open(&name, error);
         let metadata = std::fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
             return Err(
-                InputError::new(name, "this is a directory, not a file").hint("name one of the files in it")
+                ReadError::new(name, "this is a directory, not a file").hint("name one of the files in it")
             );
         }
         let file = File::open(path).map_err(cannot)?;
@@ -68,7 +68,7 @@ impl Source {
         Self::start(name, Box::new(BufReader::with_capacity(BUFFER, file)), plain)
     }
 
-    fn start(name: String, reader: Box<dyn BufRead>, plain: Option<PathBuf>) -> Result<Self, InputError> {
+    fn start(name: String, reader: Box<dyn BufRead>, plain: Option<PathBuf>) -> Result<Self, ReadError> {
         let (mut head, mut reader) = peek(&name, reader)?;
         let zipped = head.starts_with(b"\x1f\x8b");
         if zipped {
@@ -85,8 +85,8 @@ impl Source {
     }
 
     /// The bytes as a file in which one can seek: the file itself, or a temporary copy.
-    pub(crate) fn into_file(mut self) -> Result<File, InputError> {
-        let cannot = |error: io::Error| InputError::read(&self.name, &error);
+    pub(crate) fn into_file(mut self) -> Result<File, ReadError> {
+        let cannot = |error: io::Error| ReadError::read(&self.name, error);
         if let Some(path) = &self.plain {
             return File::open(path).map_err(cannot);
         }
@@ -114,10 +114,10 @@ fn magic(head: &[u8]) -> Option<Magic> {
     known.map(|&(_, name, remedy)| Magic::Other(name, remedy))
 }
 
-fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), InputError> {
+fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), ReadError> {
     let mut head = Vec::with_capacity(HEAD);
     let taken = reader.by_ref().take(HEAD as u64).read_to_end(&mut head);
-    taken.map_err(|error| InputError::read(name, &error))?;
+    taken.map_err(|error| ReadError::read(name, error))?;
     let whole = Cursor::new(head.clone()).chain(reader);
     Ok((head, Box::new(whole)))
 }

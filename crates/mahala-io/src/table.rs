@@ -2,7 +2,7 @@
 
 use mahala::SparseRows;
 
-use crate::error::{InputError, shell};
+use crate::error::{ReadError, shell};
 
 /// A table of finite numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,15 +40,15 @@ pub struct Records {
 
 impl Table {
     /// Takes a column out of the features.
-    pub fn take_column(&mut self, name: &str) -> Result<Vec<f64>, InputError> {
+    pub fn take_column(&mut self, name: &str) -> Result<Vec<f64>, ReadError> {
         let d = self.names.len();
         let Some(at) = self.names.iter().position(|other| other == name) else {
             let message = format!("there is no column '{name}'; the columns are {}", self.names.join(", "));
-            return Err(InputError::new(&self.source, message));
+            return Err(ReadError::new(&self.source, message));
         };
         if d == 1 {
             let message = format!("no feature columns are left beside '{name}'");
-            return Err(InputError::new(&self.source, message));
+            return Err(ReadError::new(&self.source, message));
         }
         let column = self.rows.iter().skip(at).step_by(d).copied().collect();
         let mut cell = 0..;
@@ -80,9 +80,9 @@ impl Table {
 }
 
 /// Refuses more numbers than may be held.
-pub(crate) fn check_bytes(source: &str, numbers: usize, most: Option<u64>) -> Result<(), InputError> {
+pub(crate) fn check_bytes(source: &str, numbers: usize, most: Option<u64>) -> Result<(), ReadError> {
     match most {
-        Some(most) if 8 * numbers as u64 > most => Err(InputError::too_large(source, most)),
+        Some(most) if 8 * numbers as u64 > most => Err(ReadError::too_large(source, most)),
         _ => Ok(()),
     }
 }

@@ -12,5 +12,5 @@ pub(crate) const EXAMPLES: &str = "Examples:
 pub(crate) fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut crate::args::Cli::command(), "mahala", &mut script);
-    mahala_io::write_atomic(std::path::Path::new("-"), &script)
+    Ok(mahala_io::write_atomic(std::path::Path::new("-"), &script)?)
 }

@@ -104,7 +104,7 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
     {
         bail!("cannot write {}: it is also read; choose another name", path.display());
     }
-    AtomicFile::create(path)
+    Ok(AtomicFile::create(path)?)
 }
 
 /// Completes the file of a figure.
@@ -117,5 +117,5 @@ pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Resu
 
 /// Writes text to stdout; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    mahala_io::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())
+    Ok(mahala_io::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())?)
 }

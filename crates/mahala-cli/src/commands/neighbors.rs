@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
     }
     writer.flush()?;
     drop(writer);
-    output.commit()
+    Ok(output.commit()?)
 }
 
 /// A row's number, and its neighbours by index with their distances.

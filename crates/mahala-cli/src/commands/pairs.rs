@@ -84,7 +84,7 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
             "distances": distances, "probabilities": probabilities,
         });
         writeln!(output, "{json:#}")?;
-        return output.commit();
+        return Ok(output.commit()?);
     }
     let mut writer = csv::Writer::from_writer(&mut output);
     let mut header = vec!["first", "second", "distance", "decision"];

@@ -7,8 +7,8 @@ use crate::{say, table};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows, canonical_label};
+use mahala_io::Block;
 use mahala_io::ColumnRef;
-use mahala_io::Parsed;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         output.write_all(&text.take()?)?;
         let mut score = Score::default();
         let of_block =
-            |block: &Parsed| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
+            |block: &Block| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
         stream.each(of_block, |block, found| -> Result<()> {
             let numbers: Vec<u64> = block.numbers().collect();
             let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));

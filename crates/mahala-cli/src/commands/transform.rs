@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Model, Rows};
 use mahala_io::AtomicFile;
+use mahala_io::Block;
 use mahala_io::ColumnRef;
-use mahala_io::Parsed;
 use mahala_io::npy::npy_header;
 use std::io::{Seek as _, Write};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     } else {
         write_csv(&mut output, &z, table.labels.as_deref())?;
     }
-    output.commit()
+    Ok(output.commit()?)
 }
 
 /// Refuses names that promise another form than CSV or NPY.
@@ -88,7 +88,7 @@ fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()>
     if !npy {
         output.write_all(&csv_bytes(Some(csv_header(columns, args.label.is_some())), None)?)?;
     }
-    let of_block = |block: &Parsed| -> Result<Vec<u8>> {
+    let of_block = |block: &Block| -> Result<Vec<u8>> {
         let z = model.transform(&block.to_rows()?)?;
         if npy {
             return Ok(z.values().iter().flat_map(|value| value.to_le_bytes()).collect());

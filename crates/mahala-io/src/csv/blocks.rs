@@ -8,7 +8,7 @@ use std::io::{BufRead, Read};
 use std::mem;
 use std::sync::Arc;
 
-use crate::block::{Cells, Parsed};
+use crate::block::{Block, Cells};
 use crate::cell::{is_infinity, is_missing};
 use crate::columns::Plan;
 use crate::csv::dialect::{Shape, TextTable};
@@ -16,7 +16,7 @@ use crate::csv::parse_float::number;
 use crate::csv::record::{LONGEST, RecordReader};
 use crate::csv::{header_only, read_row};
 use crate::decimal_mark::DecimalMarks;
-use crate::error::{InputError, at_column, infinite_label};
+use crate::error::{ReadError, at_column, infinite_label};
 use crate::options::{Missing, ReadOptions};
 use crate::source::Source;
 
@@ -68,7 +68,7 @@ impl TextFile {
         source: Source,
         delimiter: Option<u8>,
         options: &ReadOptions,
-    ) -> Result<Self, InputError> {
+    ) -> Result<Self, ReadError> {
         let mut text = TextTable::open(source, delimiter, options)?;
         let name = text.records.source.clone();
         let plan = text.plan(options)?;
@@ -84,7 +84,7 @@ impl TextFile {
     }
 
     /// The next block; `None` at the end.
-    pub(crate) fn next_block(&mut self) -> Result<Option<TextBlock>, InputError> {
+    pub(crate) fn next_block(&mut self) -> Result<Option<TextBlock>, ReadError> {
         let mut bytes = mem::take(&mut self.carried);
         let mut wanted = BLOCK;
         while !self.ended {
@@ -112,11 +112,11 @@ impl TextFile {
     }
 
     /// Reads up to so many bytes; fewer at the end of the file alone.
-    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> Result<(), InputError> {
+    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> Result<(), ReadError> {
         let missing = wanted.saturating_sub(bytes.len());
         bytes.reserve_exact(missing);
         let read = self.reader.by_ref().take(missing as u64).read_to_end(bytes);
-        let read = read.map_err(|error| InputError::read(&self.context.name, &error))?;
+        let read = read.map_err(|error| ReadError::read(&self.context.name, error))?;
         self.ended = read < missing;
         Ok(())
     }
@@ -166,7 +166,7 @@ fn end_of_records(bytes: &[u8], delimiter: u8) -> usize {
 
 impl TextBlock {
     /// Parses all records.
-    pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Parsed, InputError> {
+    pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
         let context = &*self.context;
         let d = context.plan.features.len();
         let mut parser = Parser {
@@ -175,7 +175,7 @@ impl TextBlock {
             first: self.first,
             rows: Vec::with_capacity(self.bytes.len() / 8),
             marks: DecimalMarks::new(d, context.shape.delimiter),
-            parsed: Parsed::new(d, context.plan.label.is_some()),
+            parsed: Block::new(d, context.plan.label.is_some()),
         };
         // These may be part of a number.
         let odd = b"0123456789+-.eE".contains(&context.shape.delimiter);
@@ -198,12 +198,12 @@ struct Parser<'a> {
     first: bool,
     rows: Vec<f64>,
     marks: DecimalMarks,
-    parsed: Parsed,
+    parsed: Block,
 }
 
 impl Parser<'_> {
     /// Line by line; those that are not plain numbers, the careful way.
-    fn lines(&mut self, bytes: &[u8], first_line: u64) -> Result<(), InputError> {
+    fn lines(&mut self, bytes: &[u8], first_line: u64) -> Result<(), ReadError> {
         let (mut at, mut line) = (0, first_line);
         while at < bytes.len() {
             at = if let Some(next) = self.plain_line(bytes, at, line) {
@@ -279,7 +279,7 @@ impl Parser<'_> {
     }
 
     /// Record by record, the careful way.
-    fn records(&mut self, bytes: &[u8], first_line: u64) -> Result<(), InputError> {
+    fn records(&mut self, bytes: &[u8], first_line: u64) -> Result<(), ReadError> {
         let shape = self.context.shape;
         let mut records = RecordReader::from_line(&self.context.name, bytes, shape.delimiter, first_line);
         loop {
@@ -297,7 +297,7 @@ impl Parser<'_> {
         }
     }
 
-    fn record(&mut self, records: &RecordReader<&[u8]>) -> Result<(), InputError> {
+    fn record(&mut self, records: &RecordReader<&[u8]>) -> Result<(), ReadError> {
         let (context, base) = (self.context, self.rows.len());
         let (plan, options) = (&context.plan, &context.options);
         let first = self.first && self.parsed.records == 0;
@@ -355,12 +355,12 @@ impl Parser<'_> {
     }
 }
 
-pub(crate) fn missing_cell(place: String) -> InputError {
-    InputError::new(place, "the cell is missing")
+pub(crate) fn missing_cell(place: String) -> ReadError {
+    ReadError::new(place, "the cell is missing")
         .hint("--missing drop leaves such rows out, --missing zero fills in 0, --skip-bad-rows N allows some")
 }
 
-pub(crate) fn missing_label(place: String) -> InputError {
-    InputError::new(place, "the label is missing")
+pub(crate) fn missing_label(place: String) -> ReadError {
+    ReadError::new(place, "the label is missing")
         .hint("labels such as NA, None and ? are missing too; --missing drop leaves these rows out")
 }

@@ -14,7 +14,7 @@ use std::io::{BufRead, Cursor, Read};
 use crate::cell::{Cell, is_missing, is_numeric, parse_cell};
 use crate::columns::{Columns, Plan, plan};
 use crate::csv::record::RecordReader;
-use crate::error::{InputError, at, count, excerpt};
+use crate::error::{ReadError, at, count, excerpt};
 use crate::options::{Header, ReadOptions};
 use crate::source::Source;
 
@@ -39,7 +39,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Refuses a record with another number of cells than the first.
-    pub(crate) fn check<R: BufRead>(self, records: &RecordReader<R>) -> Result<(), InputError> {
+    pub(crate) fn check<R: BufRead>(self, records: &RecordReader<R>) -> Result<(), ReadError> {
         if records.width() == self.width {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Shape {
             records.excerpt()
         );
         let place = at(&records.source, "line", records.line());
-        Err(InputError::new(place, message).hint(format!(
+        Err(ReadError::new(place, message).hint(format!(
             "cells are taken to be separated by {}; --delimiter names another separator",
             spoken(self.delimiter)
         )))
@@ -68,7 +68,7 @@ const SAMPLE_RECORDS: usize = 50;
 
 impl TextTable {
     /// What each column is for; takes the names.
-    pub(crate) fn plan(&mut self, options: &ReadOptions) -> Result<Plan, InputError> {
+    pub(crate) fn plan(&mut self, options: &ReadOptions) -> Result<Plan, ReadError> {
         let columns = match self.names.take() {
             Some(names) => Columns::named(names),
             None => Columns::numbered(self.width),
@@ -81,7 +81,7 @@ impl TextTable {
         source: Source,
         delimiter: Option<u8>,
         options: &ReadOptions,
-    ) -> Result<Self, InputError> {
+    ) -> Result<Self, ReadError> {
         let name = source.name;
         let mut reader = source.reader;
         let (head, whole) = read_head(&name, &mut reader)?;
@@ -106,7 +106,7 @@ impl TextTable {
     }
 
     /// Moves to the next record, which must have as many cells as the first one.
-    pub(crate) fn advance(&mut self) -> Result<bool, InputError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
         if !self.records.advance()? {
             return Ok(false);
         }
@@ -119,7 +119,7 @@ impl TextTable {
         Shape { width: self.width, first_line: self.first_line, delimiter: self.delimiter }
     }
 
-    fn read_header(&mut self, options: &ReadOptions) -> Result<(), InputError> {
+    fn read_header(&mut self, options: &ReadOptions) -> Result<(), ReadError> {
         self.records.advance()?;
         self.first_line = self.records.line();
         if let (Header::Auto, Some(cell)) = (options.header, self.records.cells().find(|c| is_numeric(c))) {
@@ -137,7 +137,7 @@ impl TextTable {
 }
 
 /// Any text, with its encoding checked and without a byte order mark.
-pub(crate) fn plain_text(source: Source) -> Result<(String, Box<dyn BufRead>), InputError> {
+pub(crate) fn plain_text(source: Source) -> Result<(String, Box<dyn BufRead>), ReadError> {
     let mut reader = source.reader;
     let (head, _) = read_head(&source.name, &mut reader)?;
     Ok((source.name, Box::new(Cursor::new(head).chain(reader))))
@@ -152,14 +152,14 @@ fn spoken(delimiter: u8) -> String {
 }
 
 /// Reads the first lines; also says whether that is all there is. A byte order mark is dropped.
-fn read_head(name: &str, reader: &mut dyn BufRead) -> Result<(Vec<u8>, bool), InputError> {
+fn read_head(name: &str, reader: &mut dyn BufRead) -> Result<(Vec<u8>, bool), ReadError> {
     let mut head = Vec::new();
     let mut whole = false;
     let mut wanted = SNIFF;
     while !whole && wanted <= SNIFF_MOST {
         let more = (wanted - head.len()) as u64;
         let read = (&mut *reader).take(more).read_to_end(&mut head);
-        read.map_err(|error| InputError::read(name, &error))?;
+        read.map_err(|error| ReadError::read(name, error))?;
         whole = head.len() < wanted;
         if head.iter().filter(|&&byte| byte == b'\n').nth(2).is_some() {
             break;
@@ -174,26 +174,26 @@ fn read_head(name: &str, reader: &mut dyn BufRead) -> Result<(Vec<u8>, bool), In
     Ok((head, whole))
 }
 
-fn check_encoding(name: &str, head: &[u8]) -> Result<(), InputError> {
+fn check_encoding(name: &str, head: &[u8]) -> Result<(), ReadError> {
     // A byte order mark, or the first letter alone, with its three zeros.
     let wide = head.starts_with(b"\xFF\xFE\0\0")
         || head.starts_with(b"\0\0\xFE\xFF")
         || matches!(head, [0, 0, 0, a, ..] | [a, 0, 0, 0, ..] if *a > 0);
     if wide {
-        return Err(InputError::new(name, "the file is UTF-32, not UTF-8")
+        return Err(ReadError::new(name, "the file is UTF-32, not UTF-8")
             .hint("convert it, e.g. with iconv -f utf-32 -t utf-8"));
     }
     if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-        return Err(InputError::new(name, "the file is UTF-16, not UTF-8")
+        return Err(ReadError::new(name, "the file is UTF-16, not UTF-8")
             .hint("convert it, e.g. with iconv -f utf-16 -t utf-8"));
     }
     if let Some(byte) = head.iter().position(|&byte| byte == 0) {
         let message = format!("byte {} is zero: this is not a text table", byte + 1);
-        return Err(InputError::new(name, message).hint("if it is another format, name it with --format"));
+        return Err(ReadError::new(name, message).hint("if it is another format, name it with --format"));
     }
     if head.contains(&b'\r') && !head.contains(&b'\n') {
         let message = "the lines end with a carriage return alone, which is not read";
-        return Err(InputError::new(name, message).hint("convert it, e.g. with tr '\\r' '\\n'"));
+        return Err(ReadError::new(name, message).hint("convert it, e.g. with tr '\\r' '\\n'"));
     }
     Ok(())
 }
@@ -206,7 +206,7 @@ fn complete_lines(head: &[u8], whole: bool) -> &[u8] {
 }
 
 /// The first records as they are split by `delimiter`, up to the first that cannot be split.
-fn sample(name: &str, lines: &[u8], delimiter: u8) -> (Sample, Option<InputError>) {
+fn sample(name: &str, lines: &[u8], delimiter: u8) -> (Sample, Option<ReadError>) {
     let mut records = RecordReader::new(name, lines, delimiter);
     let mut sample = Sample::new();
     while sample.len() < SAMPLE_RECORDS {
@@ -219,17 +219,17 @@ fn sample(name: &str, lines: &[u8], delimiter: u8) -> (Sample, Option<InputError
     (sample, None)
 }
 
-fn first_sample(name: &str, lines: &[u8], delimiter: u8, whole: bool) -> Result<Sample, InputError> {
+fn first_sample(name: &str, lines: &[u8], delimiter: u8, whole: bool) -> Result<Sample, ReadError> {
     if !whole && !lines.contains(&b'\n') {
         let message = format!("the first lines are longer than {} MiB", SNIFF_MOST >> 20);
-        return Err(InputError::new(name, message).hint("is this a text table?"));
+        return Err(ReadError::new(name, message).hint("is this a text table?"));
     }
     let (sample, error) = sample(name, lines, delimiter);
     match error {
         _ if !sample.is_empty() => Ok(sample),
         Some(error) => Err(error),
-        None if whole => Err(InputError::new(name, "the file is empty")),
-        None => Err(InputError::new(name, "the file begins with blank lines only")),
+        None if whole => Err(ReadError::new(name, "the file is empty")),
+        None => Err(ReadError::new(name, "the file begins with blank lines only")),
     }
 }
 

@@ -11,18 +11,14 @@ use crate::columns::Plan;
 use crate::csv::dialect::TextTable;
 use crate::csv::record::RecordReader;
 use crate::decimal_mark::DecimalMarks;
-use crate::error::{InputError, at_column, excerpt, shell};
+use crate::error::{ReadError, at_column, excerpt, shell};
 use crate::options::ReadOptions;
 use crate::source::Source;
 use crate::table::{Records, Table};
 use std::io::BufRead;
 
 /// Reads a table of numbers.
-pub(crate) fn read(
-    source: Source,
-    delimiter: Option<u8>,
-    options: &ReadOptions,
-) -> Result<Table, InputError> {
+pub(crate) fn read(source: Source, delimiter: Option<u8>, options: &ReadOptions) -> Result<Table, ReadError> {
     let mut text = TextTable::open(source, delimiter, options)?;
     let name = text.records.source.clone();
     let plan = text.plan(options)?;
@@ -50,7 +46,7 @@ pub(crate) fn read_records(
     source: Source,
     delimiter: Option<u8>,
     options: &ReadOptions,
-) -> Result<Records, InputError> {
+) -> Result<Records, ReadError> {
     let mut text = TextTable::open(source, delimiter, options)?;
     let mut rows = Vec::new();
     while text.advance()? {
@@ -72,7 +68,7 @@ pub(crate) fn read_row<R: BufRead>(
     first: bool,
     options: &ReadOptions,
     mut push: impl FnMut(f64),
-) -> Result<(), InputError> {
+) -> Result<(), ReadError> {
     let line = records.line();
     for (slot, &column) in plan.features.iter().enumerate() {
         let cell = records.cell(column);
@@ -100,14 +96,14 @@ pub(crate) fn read_row<R: BufRead>(
     Ok(())
 }
 
-fn refuse(bad: Cell, place: String, cell: &[u8]) -> InputError {
+fn refuse(bad: Cell, place: String, cell: &[u8]) -> ReadError {
     let cell = excerpt(cell);
     match bad {
-        Cell::Infinite => InputError::new(place, format!("{cell} is not a finite number"))
+        Cell::Infinite => ReadError::new(place, format!("{cell} is not a finite number"))
             .hint("correct the cell, or leave it empty and choose --missing mean, drop or zero"),
-        Cell::Thousands => InputError::new(place, format!("{cell} seems to have thousands separators"))
+        Cell::Thousands => ReadError::new(place, format!("{cell} seems to have thousands separators"))
             .hint("write the numbers with a decimal point and without thousands separators"),
-        _ => InputError::new(place, format!("{cell} is not a number")),
+        _ => ReadError::new(place, format!("{cell} is not a number")),
     }
 }
 
@@ -125,6 +121,6 @@ fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
     }
 }
 
-pub(crate) fn header_only(name: &str) -> InputError {
-    InputError::new(name, "the file has a header but no rows").hint("if the first line is data: --header no")
+pub(crate) fn header_only(name: &str) -> ReadError {
+    ReadError::new(name, "the file has a header but no rows").hint("if the first line is data: --header no")
 }

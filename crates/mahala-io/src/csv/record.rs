@@ -6,7 +6,7 @@
 use std::io::{BufRead, Read};
 use std::ops::Range;
 
-use crate::error::{InputError, at, excerpt};
+use crate::error::{ReadError, at, excerpt};
 
 /// A record longer than this is taken for something other than a table.
 pub(crate) const LONGEST: usize = 1 << 28;
@@ -39,7 +39,7 @@ impl<R: BufRead> RecordReader<R> {
     }
 
     /// Moves to the next record; `false` at the end.
-    pub(crate) fn advance(&mut self) -> Result<bool, InputError> {
+    pub(crate) fn advance(&mut self) -> Result<bool, ReadError> {
         self.bytes.clear();
         loop {
             self.line = self.next_line;
@@ -96,11 +96,11 @@ impl<R: BufRead> RecordReader<R> {
     }
 
     /// Appends the next line without its end; `false` if there is none.
-    fn append_line(&mut self) -> Result<bool, InputError> {
+    fn append_line(&mut self) -> Result<bool, ReadError> {
         let start = self.bytes.len();
         let room = (LONGEST - start.min(LONGEST)) as u64;
         let read = self.reader.by_ref().take(room).read_until(b'\n', &mut self.bytes);
-        let read = read.map_err(|error| InputError::read(&self.source, &error))?;
+        let read = read.map_err(|error| ReadError::read(&self.source, error))?;
         if self.bytes.len() >= LONGEST {
             return Err(self.too_long());
         }
@@ -115,27 +115,27 @@ impl<R: BufRead> RecordReader<R> {
         checked.map(|()| read > 0)
     }
 
-    fn check_utf8(&self, start: usize) -> Result<(), InputError> {
+    fn check_utf8(&self, start: usize) -> Result<(), ReadError> {
         let line = &self.bytes[start..];
         let Err(error) = std::str::from_utf8(line) else {
             return Ok(());
         };
         let byte = error.valid_up_to();
         let message = format!("byte {} of the line (0x{:02X}) is not UTF-8", byte + 1, line[byte]);
-        Err(InputError::new(at(&self.source, "line", self.next_line), message)
+        Err(ReadError::new(at(&self.source, "line", self.next_line), message)
             .hint("convert the file, e.g. with iconv -f latin1 -t utf-8"))
     }
 
-    fn too_long(&self) -> InputError {
+    fn too_long(&self) -> ReadError {
         let message = format!("the record is longer than {} MiB", LONGEST >> 20);
-        InputError::new(at(&self.source, "line", self.line), message)
+        ReadError::new(at(&self.source, "line", self.line), message)
             .hint("is a quotation mark left open, or is this not a text table?")
     }
 
-    fn unclosed(&self) -> InputError {
+    fn unclosed(&self) -> ReadError {
         let place = at(&self.source, "line", self.line);
         let start = excerpt(&self.bytes[self.splitter.start..]);
-        InputError::new(place, format!("the quoted cell {start} never ends"))
+        ReadError::new(place, format!("the quoted cell {start} never ends"))
             .hint("close the quotation mark, or remove it")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::error::{InputError, excerpt};
+use crate::error::{ReadError, excerpt};
 
 /// What an NPY header says.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,11 +20,11 @@ pub(crate) struct NpyHeader {
 const LONGEST: u32 = 1 << 16;
 
 /// Reads the magic bytes, the version and the dictionary.
-pub(crate) fn read_header(source: &str, reader: &mut dyn BufRead) -> Result<NpyHeader, InputError> {
+pub(crate) fn read_header(source: &str, reader: &mut dyn BufRead) -> Result<NpyHeader, ReadError> {
     let start = read_exactly(source, reader, 8)?;
     if !start.starts_with(b"\x93NUMPY") {
         let message = format!("not an NPY file: it begins with {}", excerpt(&start));
-        return Err(InputError::new(source, message).hint("write it with numpy.save"));
+        return Err(ReadError::new(source, message).hint("write it with numpy.save"));
     }
     let (width, length) = match start[6] {
         1 => {
@@ -37,26 +37,26 @@ pub(crate) fn read_header(source: &str, reader: &mut dyn BufRead) -> Result<NpyH
         }
         other => {
             let message = format!("NPY version {other} is not known; versions 1 to 3 are read");
-            return Err(InputError::new(source, message));
+            return Err(ReadError::new(source, message));
         }
     };
     if length > LONGEST {
         let message = format!("the NPY header has {length} bytes, more than {LONGEST}");
-        return Err(InputError::new(source, message));
+        return Err(ReadError::new(source, message));
     }
     let text = read_exactly(source, reader, length)?;
     let mut header = parse(&text)
-        .map_err(|wrong| InputError::new(source, format!("the NPY header {}: {wrong}", excerpt(&text))))?;
+        .map_err(|wrong| ReadError::new(source, format!("the NPY header {}: {wrong}", excerpt(&text))))?;
     header.length = 8 + width + u64::from(length);
     Ok(header)
 }
 
-fn read_exactly(source: &str, reader: &mut dyn BufRead, length: u32) -> Result<Vec<u8>, InputError> {
+fn read_exactly(source: &str, reader: &mut dyn BufRead, length: u32) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     let read = reader.take(u64::from(length)).read_to_end(&mut bytes);
-    read.map_err(|error| InputError::read(source, &error))?;
+    read.map_err(|error| ReadError::read(source, error))?;
     if bytes.len() < length as usize {
-        return Err(InputError::new(source, "the file ends within the NPY header")
+        return Err(ReadError::new(source, "the file ends within the NPY header")
             .hint("the file is truncated; write or copy it again"));
     }
     Ok(bytes)

@@ -7,7 +7,7 @@ use std::io::Read;
 
 use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
-use crate::error::{InputError, at_column};
+use crate::error::{ReadError, at_column};
 use crate::npy::header::{NpyHeader, read_header};
 use crate::options::ReadOptions;
 use crate::scalar::{Scalar, half};
@@ -16,14 +16,14 @@ use crate::table::Table;
 pub use write::{npy_bytes, npy_header};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
-pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, InputError> {
+pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
     let name = source.name.clone();
     let header = read_header(&name, &mut source.reader)?;
     let array = Layout::new(&name, &header)?;
     array.check_size(&name, source.size().map(|size| size.saturating_sub(header.length)))?;
     let mut bytes = Vec::new();
     let read = source.reader.by_ref().take(array.bytes).read_to_end(&mut bytes);
-    read.map_err(|error| InputError::read(&name, &error))?;
+    read.map_err(|error| ReadError::read(&name, error))?;
     array.check_size(&name, Some(bytes.len() as u64))?;
     // Not before the data have shown that there are as many columns as the header claims.
     let plan = plan(&name, &Columns::numbered(array.columns), options)?;
@@ -58,7 +58,7 @@ enum Kind {
 }
 
 impl Layout {
-    fn new(source: &str, header: &NpyHeader) -> Result<Self, InputError> {
+    fn new(source: &str, header: &NpyHeader) -> Result<Self, ReadError> {
         let (rows, columns) = match header.shape[..] {
             [rows] => (rows, 1),
             [rows, columns] => (rows, columns),
@@ -70,7 +70,7 @@ impl Layout {
         let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
         let Some(bytes) = bytes else {
             let message = format!("an array of {rows} × {columns} numbers does not fit into memory");
-            return Err(InputError::new(source, message));
+            return Err(ReadError::new(source, message));
         };
         Ok(Self {
             // An array without cells may claim any number of rows.
@@ -84,14 +84,14 @@ impl Layout {
         })
     }
 
-    fn check_size(&self, source: &str, available: Option<u64>) -> Result<(), InputError> {
+    fn check_size(&self, source: &str, available: Option<u64>) -> Result<(), ReadError> {
         match available {
             Some(available) if available < self.bytes => {
                 let message = format!(
                     "{} × {} numbers need {} bytes after the header, but there are {available}",
                     self.rows, self.columns, self.bytes
                 );
-                Err(InputError::new(source, message).hint("the file is truncated; write or copy it again"))
+                Err(ReadError::new(source, message).hint("the file is truncated; write or copy it again"))
             }
             _ => Ok(()),
         }
@@ -104,12 +104,12 @@ impl Layout {
         row: usize,
         plan: &Plan,
         rows: &mut Collector,
-    ) -> Result<(), InputError> {
+    ) -> Result<(), ReadError> {
         for (&column, name) in plan.features.iter().zip(&plan.names) {
             let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
             if value.is_infinite() {
                 let place = at_column(source, "row", row as u64 + 1, name);
-                return Err(InputError::new(place, format!("{value} is not a finite number")));
+                return Err(ReadError::new(place, format!("{value} is not a finite number")));
             }
             rows.push(value);
         }
@@ -143,7 +143,7 @@ impl Layout {
     }
 }
 
-fn number_type(source: &str, descr: &str) -> Result<(Kind, usize), InputError> {
+fn number_type(source: &str, descr: &str) -> Result<(Kind, usize), ReadError> {
     let name = descr.strip_prefix(['<', '>', '|', '=']).unwrap_or(descr);
     let found = match name {
         "b1" => (Kind::Bool, 1),
@@ -169,20 +169,20 @@ fn number_type(source: &str, descr: &str) -> Result<(Kind, usize), InputError> {
             let message = format!(
                 "the array holds {what} (dtype '{descr}'); float16 to float64, integers and bool are read"
             );
-            return Err(InputError::new(source, message)
+            return Err(ReadError::new(source, message)
                 .hint("convert it in Python: numpy.save(path, array.astype('float64'))"));
         }
     };
     Ok(found)
 }
 
-fn wrong_shape(source: &str, shape: &[u64]) -> InputError {
+fn wrong_shape(source: &str, shape: &[u64]) -> ReadError {
     let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
     let message = format!(
         "the array has {} dimensions, with lengths ({}); one or two are read",
         shape.len(),
         lengths.join(", ")
     );
-    InputError::new(source, message)
+    ReadError::new(source, message)
         .hint("give each row one vector: numpy.save(path, array.reshape(len(array), -1))")
 }

@@ -1,19 +1,19 @@
 //! Matrices as `.npy` files, version 1.0 of the format.
 
-use anyhow::{Result, ensure};
+use crate::write_error::WriteError;
 
 /// The bytes of a `.npy` file: float64, little-endian, row by row.
 ///
 /// # Errors
 /// When the shape does not hold as many numbers as `data` has.
-pub fn npy_bytes(shape: &[usize], data: &[f64]) -> Result<Vec<u8>> {
+pub fn npy_bytes(shape: &[usize], data: &[f64]) -> Result<Vec<u8>, WriteError> {
     let count = shape.iter().try_fold(1usize, |n, &side| n.checked_mul(side));
-    ensure!(
-        count == Some(data.len()),
-        "cannot write {} numbers as an array of shape {shape:?}: \
-         the sides must multiply to the number of numbers",
-        data.len()
-    );
+    if count != Some(data.len()) {
+        return Err(WriteError::new(format!(
+            "cannot write {} numbers as an array of shape {shape:?}: the sides must multiply to the number of numbers",
+            data.len()
+        )));
+    }
     let mut bytes = npy_header(shape);
     bytes.reserve_exact(data.len() * 8);
     bytes.extend(data.iter().flat_map(|v| v.to_le_bytes()));

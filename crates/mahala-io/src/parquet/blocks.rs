@@ -8,11 +8,11 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
-use crate::block::{Cells, Coded, Parsed};
+use crate::block::{Block, Cells, Coded};
 use crate::catch_panic::catch;
 use crate::columns::Plan;
 use crate::csv::blocks::{missing_cell, missing_label};
-use crate::error::{InputError, at_column, infinite_label};
+use crate::error::{ReadError, at_column, infinite_label};
 use crate::options::{Missing, ReadOptions};
 use crate::parquet::column::{Kind, read_numbers, read_values};
 use crate::parquet::positioned_file::Positioned;
@@ -62,10 +62,10 @@ pub(crate) struct ColumnBlock {
 }
 
 impl ColumnFile {
-    pub(crate) fn open(source: Source, options: &ReadOptions) -> Result<Self, InputError> {
+    pub(crate) fn open(source: Source, options: &ReadOptions) -> Result<Self, ReadError> {
         let name = source.name.clone();
         let file = source.into_file()?;
-        let file = Positioned::new(file).map_err(|error| InputError::read(&name, &error))?;
+        let file = Positioned::new(file).map_err(|error| ReadError::read(&name, error))?;
         let file = guarded(&name, || SerializedFileReader::new(file))?;
         let Layout { fields, plan, note } = layout(&name, file.metadata(), options)?;
         let (missing, means) = (options.missing, options.means.clone());
@@ -74,7 +74,7 @@ impl ColumnFile {
     }
 
     /// The next block; `None` at the end.
-    pub(crate) fn next_block(&mut self) -> Result<Option<ColumnBlock>, InputError> {
+    pub(crate) fn next_block(&mut self) -> Result<Option<ColumnBlock>, ReadError> {
         let d = self.context.plan.features.len();
         let most = (CELLS / d).clamp(512, 1 << 16);
         while self.open.as_ref().is_none_or(|open| open.left == 0) {
@@ -88,7 +88,7 @@ impl ColumnFile {
         let length = most.min(open.left);
         open.left -= length;
         let context = Arc::clone(&self.context);
-        let columns: Result<Vec<(Vec<f64>, bool)>, InputError> = open
+        let columns: Result<Vec<(Vec<f64>, bool)>, ReadError> = open
             .columns
             .par_iter_mut()
             .enumerate()
@@ -112,17 +112,17 @@ impl ColumnFile {
         Ok(Some(ColumnBlock { context, columns, sound, labels, length, first_row }))
     }
 
-    fn open_group(&self) -> Result<Open, InputError> {
+    fn open_group(&self) -> Result<Open, ReadError> {
         let name = &self.context.name;
         let group = guarded(name, || self.file.get_row_group(self.group))?;
         let rows = group.metadata().num_rows();
         let Ok(left) = usize::try_from(rows) else {
             let message = format!("the Parquet data are damaged: a row group of {rows} rows");
-            return Err(InputError::new(name, message));
+            return Err(ReadError::new(name, message));
         };
-        let column = |j: usize| -> Result<(ColumnReader, Kind), InputError> {
+        let column = |j: usize| -> Result<(ColumnReader, Kind), ReadError> {
             let Some((leaf, kind)) = self.fields[j].column else {
-                return Err(InputError::new(name, format!("column '{}' is nested", self.fields[j].name)));
+                return Err(ReadError::new(name, format!("column '{}' is nested", self.fields[j].name)));
             };
             Ok((guarded(name, || group.get_column_reader(leaf))?, kind))
         };
@@ -134,9 +134,9 @@ impl ColumnFile {
 
 impl ColumnBlock {
     /// Checks all cells; rows that are bad or to be dropped are taken out.
-    pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Parsed, InputError> {
+    pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
         let Self { context, mut columns, sound, labels, length, first_row } = self;
-        let mut parsed = Parsed::new(columns.len(), labels.is_some());
+        let mut parsed = Block::new(columns.len(), labels.is_some());
         parsed.records = length as u64;
         let mut kept = vec![true; length];
         if !sound || labels.iter().any(|(_, codes)| codes.contains(&None)) {
@@ -167,13 +167,13 @@ fn check_row(
     columns: &mut [Vec<f64>],
     labels: Option<&[Option<u32>]>,
     (row, place): (usize, u64),
-    parsed: &mut Parsed,
+    parsed: &mut Block,
     most_bad: Option<u64>,
-) -> Result<bool, InputError> {
+) -> Result<bool, ReadError> {
     let place_of = |column: &str| at_column(&context.name, "row", place, column);
     if let Some(slot) = columns.iter().position(|column| column[row].is_infinite()) {
         let message = format!("{} is not a finite number", columns[slot][row]);
-        let error = InputError::new(place_of(&context.plan.names[slot]), message);
+        let error = ReadError::new(place_of(&context.plan.names[slot]), message);
         parsed.skip(error, most_bad)?;
         return Ok(false);
     }
@@ -219,7 +219,7 @@ fn labels(
     reader: &mut ColumnReader,
     kind: Kind,
     (first_row, length): (u64, usize),
-) -> Result<(Coded, Vec<Option<u32>>), InputError> {
+) -> Result<(Coded, Vec<Option<u32>>), ReadError> {
     let (mut coded, mut codes) = (Coded::default(), Vec::with_capacity(length));
     let mut infinite = None;
     guarded(&context.name, || {
@@ -239,20 +239,20 @@ fn labels(
     Ok((coded, codes))
 }
 
-fn check_length(context: &Context, column: &str, seen: usize, length: usize) -> Result<(), InputError> {
+fn check_length(context: &Context, column: &str, seen: usize, length: usize) -> Result<(), ReadError> {
     if seen == length {
         return Ok(());
     }
     let message =
         format!("the Parquet data are damaged: column '{column}' has {seen} values for {length} rows");
-    Err(InputError::new(&context.name, message))
+    Err(ReadError::new(&context.name, message))
 }
 
 /// The Parquet library panics on some damaged files.
-fn guarded<T>(name: &str, work: impl FnOnce() -> ParquetResult<T>) -> Result<T, InputError> {
+fn guarded<T>(name: &str, work: impl FnOnce() -> ParquetResult<T>) -> Result<T, ReadError> {
     let done = catch(work);
     done.unwrap_or_else(|| Err(ParquetError::General("the pages contradict each other".to_owned())))
-        .map_err(|error| damaged(name, &error))
+        .map_err(|error| damaged(name, error))
 }
 
 /// The number of cells of a file, as its end tells.

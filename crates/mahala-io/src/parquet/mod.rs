@@ -15,7 +15,7 @@ use parquet::schema::types::SchemaDescriptor;
 use crate::catch_panic::catch;
 use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
-use crate::error::{InputError, at_column, shell};
+use crate::error::{ReadError, at_column, shell};
 use crate::options::ReadOptions;
 use crate::parquet::column::{Kind, read_values};
 use crate::source::Source;
@@ -25,25 +25,25 @@ use crate::table::Table;
 const PANDAS_INDEX: &str = "__index_level_0__";
 
 /// Reads the columns that are wanted, row group by row group; nulls are missing cells.
-pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, InputError> {
+pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
     let name = source.name.clone();
     let file = source.into_file()?;
     // The Parquet library panics on some damaged files, e.g. on a page without its dictionary.
     let table = catch(|| read_file(&name, file, options));
     table.unwrap_or_else(|| {
         let error = ParquetError::General("the pages contradict each other".to_owned());
-        Err(damaged(&name, &error))
+        Err(damaged(&name, error))
     })
 }
 
-fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, InputError> {
-    let file = SerializedFileReader::new(file).map_err(|error| damaged(name, &error))?;
+fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, ReadError> {
+    let file = SerializedFileReader::new(file).map_err(|error| damaged(name, error))?;
     let Layout { fields, plan, note } = layout(name, file.metadata(), options)?;
     let mut rows = Collector::new(name, "row", &plan, options);
     rows.notes.extend(note);
     let mut group = Group { source: name, fields: &fields, plan: &plan, first_row: 1 };
     for index in 0..file.num_row_groups() {
-        let reader = file.get_row_group(index).map_err(|error| damaged(name, &error))?;
+        let reader = file.get_row_group(index).map_err(|error| damaged(name, error))?;
         group.read(reader.as_ref(), &mut rows)?;
     }
     rows.finish()
@@ -62,7 +62,7 @@ pub(crate) fn layout(
     name: &str,
     metadata: &ParquetMetaData,
     options: &ReadOptions,
-) -> Result<Layout, InputError> {
+) -> Result<Layout, ReadError> {
     let fields = fields(metadata.file_metadata().schema_descr());
     let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
     let mut options = options.clone();
@@ -107,7 +107,7 @@ fn leave_out_index(names: &[String], options: &mut ReadOptions) -> bool {
     leave_out
 }
 
-fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), InputError> {
+fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), ReadError> {
     let label = plan.label.map(|j| (j, true));
     for (j, is_label) in plan.features.iter().map(|&j| (j, false)).chain(label) {
         let field = &fields[j];
@@ -120,7 +120,7 @@ fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), InputE
         };
         let message = format!("column '{}' {what}, not numbers", field.name);
         let name = shell(&field.name);
-        return Err(InputError::new(source, message).hint(if is_label {
+        return Err(ReadError::new(source, message).hint(if is_label {
             "labels may be text, integers, numbers or booleans".to_owned()
         } else {
             format!("leave it out with --ignore {name}, or, if it is the label, --label {name}")
@@ -135,7 +135,7 @@ fn check_compression(
     metadata: &ParquetMetaData,
     fields: &[Field],
     plan: &Plan,
-) -> Result<(), InputError> {
+) -> Result<(), ReadError> {
     for &j in plan.features.iter().chain(&plan.label) {
         let Some((leaf, _)) = fields[j].column else { continue };
         for group in metadata.row_groups().iter().filter(|group| leaf < group.num_columns()) {
@@ -146,7 +146,7 @@ fn check_compression(
             };
             let message =
                 format!("column '{}' is compressed by {name}, which is not supported", fields[j].name);
-            return Err(InputError::new(source, message)
+            return Err(ReadError::new(source, message)
                 .hint("write the file again with snappy, zstd, gzip or lz4, or without compression"));
         }
     }
@@ -162,11 +162,11 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    fn read(&mut self, reader: &dyn RowGroupReader, rows: &mut Collector) -> Result<(), InputError> {
+    fn read(&mut self, reader: &dyn RowGroupReader, rows: &mut Collector) -> Result<(), ReadError> {
         let claimed = reader.metadata().num_rows();
         let Ok(length) = usize::try_from(claimed) else {
             let message = format!("the Parquet data are damaged: a row group of {claimed} rows");
-            return Err(InputError::new(self.source, message));
+            return Err(ReadError::new(self.source, message));
         };
         let mut features = Vec::with_capacity(self.plan.features.len());
         for (&j, name) in self.plan.features.iter().zip(&self.plan.names) {
@@ -193,7 +193,7 @@ impl Group<'_> {
         field: usize,
         name: &str,
         length: usize,
-    ) -> Result<Vec<f64>, InputError> {
+    ) -> Result<Vec<f64>, ReadError> {
         let mut values = Vec::new();
         self.each(reader, field, length, |value| {
             values.push(value.and_then(|value| value.number()).unwrap_or(f64::NAN));
@@ -204,7 +204,7 @@ impl Group<'_> {
             Some(row) => {
                 let place = at_column(self.source, "row", self.first_row + row as u64, name);
                 let message = format!("{} is not a finite number", values[row]);
-                Err(InputError::new(place, message))
+                Err(ReadError::new(place, message))
             }
         }
     }
@@ -214,7 +214,7 @@ impl Group<'_> {
         reader: &dyn RowGroupReader,
         field: usize,
         length: usize,
-    ) -> Result<Vec<Option<String>>, InputError> {
+    ) -> Result<Vec<Option<String>>, ReadError> {
         let mut labels = Vec::new();
         self.each(reader, field, length, |value| {
             labels.push(value.and_then(|value| value.label()));
@@ -229,16 +229,16 @@ impl Group<'_> {
         field: usize,
         length: usize,
         mut take: impl FnMut(Option<crate::scalar::Scalar<'_>>),
-    ) -> Result<(), InputError> {
+    ) -> Result<(), ReadError> {
         let Some((leaf, kind)) = self.fields[field].column else {
             return Ok(());
         };
         let column = reader.get_column_reader(leaf);
         let read = column.and_then(|mut column| read_values(&mut column, kind, length, &mut take));
-        read.map_err(|error| damaged(self.source, &error))
+        read.map_err(|error| damaged(self.source, error))
     }
 
-    fn check_length(&self, field: usize, seen: usize, length: usize) -> Result<(), InputError> {
+    fn check_length(&self, field: usize, seen: usize, length: usize) -> Result<(), ReadError> {
         if seen == length {
             return Ok(());
         }
@@ -246,11 +246,12 @@ impl Group<'_> {
             "the Parquet data are damaged: column '{}' has {seen} values for {length} rows",
             self.fields[field].name
         );
-        Err(InputError::new(self.source, message))
+        Err(ReadError::new(self.source, message))
     }
 }
 
-pub(crate) fn damaged(source: &str, error: &ParquetError) -> InputError {
-    InputError::new(source, format!("the Parquet data cannot be read: {error}"))
+pub(crate) fn damaged(source: &str, error: ParquetError) -> ReadError {
+    ReadError::new(source, format!("the Parquet data cannot be read: {error}"))
         .hint("the file is damaged or truncated; write or copy it again")
+        .caused_by(error)
 }

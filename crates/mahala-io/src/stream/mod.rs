@@ -15,10 +15,10 @@ mod tests;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::block::{PLACES, Parsed};
+use crate::block::{Block, PLACES};
 use crate::csv::blocks::{TextBlock, TextFile};
 use crate::decimal_mark::DecimalMarks;
-use crate::error::{InputError, count, list};
+use crate::error::{ReadError, count, list};
 use crate::format::find_format;
 use crate::glob::expand;
 use crate::options::{Format, Missing, ReadOptions};
@@ -67,19 +67,16 @@ enum Raw {
 
 impl Stream {
     /// Opens a file, a folder, a pattern or standard input, up to the first row.
-    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, InputError> {
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let source =
             if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
         if options.missing == Missing::Mean && options.means.is_none() {
-            return Err(InputError::new(
-                source,
-                "the means of columns are known only at the end of a stream",
-            )
-            .hint("--missing drop or --missing zero"));
+            return Err(ReadError::new(source, "the means of columns are known only at the end of a stream")
+                .hint("--missing drop or --missing zero"));
         }
         let mut rest: VecDeque<PathBuf> = expand(path)?.into();
         let Some(first) = rest.pop_front() else {
-            return Err(InputError::new(source, "there is no file"));
+            return Err(ReadError::new(source, "there is no file"));
         };
         let current = File::open(&first, options)?;
         let mut stream = Self {
@@ -97,7 +94,7 @@ impl Stream {
     }
 
     /// The same files from the beginning, if they can be read twice.
-    pub fn again(&self) -> Result<Option<Self>, InputError> {
+    pub fn again(&self) -> Result<Option<Self>, ReadError> {
         if !self.can_be_read_twice() {
             return Ok(None);
         }
@@ -110,10 +107,10 @@ impl Stream {
     }
 
     /// Parses all blocks: `work` is done by any thread, `take` in the order of the file.
-    pub fn each<R: Send, E: From<InputError>>(
+    pub fn each<R: Send, E: From<ReadError>>(
         &mut self,
-        work: impl Fn(&Parsed) -> R + Sync,
-        mut take: impl FnMut(Parsed, R) -> Result<(), E>,
+        work: impl Fn(&Block) -> R + Sync,
+        mut take: impl FnMut(Block, R) -> Result<(), E>,
     ) -> Result<(), E> {
         let most_bad = self.options.skip_bad_rows;
         // Reading and counting take turns on this thread.
@@ -163,7 +160,7 @@ impl Stream {
     }
 
     /// All rows, in memory.
-    pub fn into_table(mut self) -> Result<Table, InputError> {
+    pub fn into_table(mut self) -> Result<Table, ReadError> {
         let mut table = Table {
             source: self.source.clone(),
             names: self.names.clone(),
@@ -178,7 +175,7 @@ impl Stream {
         let (source, most_bytes) = (self.source.clone(), self.options.most_bytes);
         self.each(
             |_| (),
-            |block: Parsed, ()| -> Result<(), InputError> {
+            |block: Block, ()| -> Result<(), ReadError> {
                 table.n += block.len();
                 table.row_numbers.extend(block.numbers());
                 if let Some(labels) = &mut table.labels {
@@ -192,7 +189,7 @@ impl Stream {
         Ok(table)
     }
 
-    fn enter(&mut self, file: File) -> Result<(), InputError> {
+    fn enter(&mut self, file: File) -> Result<(), ReadError> {
         if file.names() != self.names {
             return Err(self.other_columns(&file));
         }
@@ -201,7 +198,7 @@ impl Stream {
         Ok(())
     }
 
-    fn other_columns(&self, file: &File) -> InputError {
+    fn other_columns(&self, file: &File) -> ReadError {
         let (seen, wanted) = (file.names(), &self.names);
         let message = match seen.iter().zip(wanted).position(|(a, b)| a != b) {
             Some(j) => format!("column '{}' where {} has '{}'", seen[j], self.first, wanted[j]),
@@ -213,10 +210,10 @@ impl Stream {
                 list(seen)
             ),
         };
-        InputError::new(file.name(), message).hint("all files must have the same columns in the same order")
+        ReadError::new(file.name(), message).hint("all files must have the same columns in the same order")
     }
 
-    fn next_raw(&mut self) -> Result<Option<Raw>, InputError> {
+    fn next_raw(&mut self) -> Result<Option<Raw>, ReadError> {
         loop {
             let raw = match &mut self.current {
                 None => return Ok(None),
@@ -234,7 +231,7 @@ impl Stream {
         }
     }
 
-    fn count(&mut self, parsed: &mut Parsed) -> Result<(), InputError> {
+    fn count(&mut self, parsed: &mut Block) -> Result<(), ReadError> {
         let told = &mut self.told;
         parsed.before = told.records;
         told.records += parsed.records;
@@ -255,17 +252,17 @@ impl Stream {
         }
     }
 
-    fn too_many(&self, most: u64) -> InputError {
+    fn too_many(&self, most: u64) -> ReadError {
         let message = format!(
             "{} up to row {}, and --skip-bad-rows allows {most}:\n  {}",
             count(self.told.bad, "bad row"),
             self.told.records,
             self.told.places.join("\n  ")
         );
-        InputError::new(&self.source, message).hint("correct them, or allow more")
+        ReadError::new(&self.source, message).hint("correct them, or allow more")
     }
 
-    fn finish(&mut self) -> Result<(), InputError> {
+    fn finish(&mut self) -> Result<(), ReadError> {
         if let Some(marks) = &self.told.marks {
             let notes = marks.check(&self.source, &self.names)?;
             self.told.notes.extend(notes);
@@ -276,14 +273,14 @@ impl Stream {
                 0 => "there are no rows".to_owned(),
                 _ => format!("no rows are left: all {lost} are bad or have missing cells"),
             };
-            return Err(InputError::new(&self.source, message));
+            return Err(ReadError::new(&self.source, message));
         }
         Ok(())
     }
 }
 
 impl File {
-    fn open(path: &Path, options: &ReadOptions) -> Result<Self, InputError> {
+    fn open(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let source = Source::open(path)?;
         match find_format(path, &source, options)? {
             Format::Csv => TextFile::open(source, options.delimiter, options).map(Self::Text),
@@ -291,7 +288,7 @@ impl File {
             Format::Parquet => ColumnFile::open(source, options).map(|file| Self::Columns(Box::new(file))),
             Format::Npy | Format::Libsvm => {
                 let message = "a table can be read in a stream from CSV, TSV and Parquet files";
-                Err(InputError::new(source.name, message).hint("leave --stream out, or convert the file"))
+                Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
         }
     }
@@ -319,7 +316,7 @@ impl File {
 }
 
 impl Raw {
-    fn parse(self, most_bad: Option<u64>) -> Result<Parsed, InputError> {
+    fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
         match self {
             Self::Text(block) => block.parse(most_bad),
             Self::Columns(block) => block.parse(most_bad),

@@ -1,7 +1,7 @@
 //! Streams against the reader of whole tables: same numbers, same labels, same complaints.
 
 use super::Stream;
-use crate::block::Parsed;
+use crate::block::Block;
 use crate::options::{Header, Missing, ReadOptions};
 use crate::read_table;
 use crate::table::Table;
@@ -187,7 +187,7 @@ fn other_formats_cannot_be_streamed_and_say_so() {
 fn a_block_is_the_same_by_rows_and_by_columns() {
     use crate::block::Cells;
     let block = |cells: Cells| {
-        let mut parsed = Parsed::new(9, false);
+        let mut parsed = Block::new(9, false);
         (parsed.cells, parsed.places_of_rows) = (cells, vec![0, 1, 2, 5]);
         parsed
     };
@@ -195,7 +195,7 @@ fn a_block_is_the_same_by_rows_and_by_columns() {
     let by_columns: Vec<f64> = (0..36).map(|at| f64::from(at % 4 * 9 + at / 4)).collect();
     let (rows, columns) = (block(Cells::Rows(by_rows.clone())), block(Cells::Columns(by_columns)));
     assert!(rows.matrix() == columns.matrix());
-    let row = |parsed: &Parsed| {
+    let row = |parsed: &Block| {
         let mut row = Vec::new();
         parsed.append_row(2, &mut row);
         row

@@ -12,7 +12,7 @@ mod source;
 
 use std::io::Write;
 
-use super::{InputError, Missing, ReadOptions, Table, read_table};
+use super::{Missing, ReadError, ReadOptions, Table, read_table};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -28,7 +28,7 @@ fn try_read(name: &str, bytes: &[u8], options: &ReadOptions) -> Result<Table, St
     read_table(&path, options).map_err(|error| without_directory(&error, directory.path()))
 }
 
-fn without_directory(error: &InputError, directory: &std::path::Path) -> String {
+fn without_directory(error: &ReadError, directory: &std::path::Path) -> String {
     let directory = format!("{}/", directory.display());
     error.to_string().replace(&directory, "")
 }
