@@ -1,35 +1,26 @@
-//! The rows of one block, and what was met on the way.
+//! The rows of one block of a file, and what was met on the way.
 
 use std::collections::HashMap;
 
 use mahala::{Labels, MatRef, Rows};
 
 use crate::decimal_mark::DecimalMarks;
-use crate::error::ReadError;
+use crate::missing::Tally;
 use crate::scalar::Scalar;
 
-/// How many places of bad rows are shown.
-pub(crate) const PLACES: usize = 3;
-
-/// The rows of one block: finite numbers.
+/// The rows of one block.
+///
+/// All cells are finite, except in the blocks of a table whose missing cells are dealt with at the end: there they are NaN.
 pub struct Block {
     pub(crate) cells: Cells,
     pub(crate) columns: usize,
-    pub(crate) labels: Option<Coded>,
-    /// The place of each row among the records of the block.
-    pub(crate) places_of_rows: Vec<u32>,
+    pub(crate) labels: Option<LabelCodes>,
+    /// The position of each row among the records of the block.
+    pub(crate) positions: Vec<u32>,
     /// The records in the files before this block.
     pub(crate) before: u64,
-    /// All records of the block, bad ones too.
-    pub(crate) records: u64,
-    pub(crate) bad: u64,
-    /// What was wrong with the first bad rows.
-    pub(crate) places: Vec<String>,
-    /// Rows dropped for a missing cell, and for a missing label.
-    pub(crate) dropped: u64,
-    pub(crate) unlabelled: u64,
-    /// Missing cells that were filled in.
-    pub(crate) filled: u64,
+    /// All records of the block, and what became of those that are no rows.
+    pub(crate) tally: Tally,
     pub(crate) marks: Option<DecimalMarks>,
 }
 
@@ -46,34 +37,27 @@ impl Block {
         Self {
             cells: Cells::Rows(Vec::new()),
             columns,
-            labels: labelled.then(Coded::default),
-            places_of_rows: Vec::new(),
+            labels: labelled.then(LabelCodes::default),
+            positions: Vec::new(),
             before: 0,
-            records: 0,
-            bad: 0,
-            places: Vec::new(),
-            dropped: 0,
-            unlabelled: 0,
-            filled: 0,
+            tally: Tally::default(),
             marks: None,
         }
     }
 
-    /// Counts a bad row; an error if none is allowed.
-    pub(crate) fn skip(&mut self, error: ReadError, most: Option<u64>) -> Result<(), ReadError> {
-        if most.is_none() {
-            return Err(error);
+    /// Counts a record that becomes a row, whose cells are added elsewhere.
+    pub(crate) fn push_row(&mut self, label: Option<&str>) {
+        if let (Some(labels), Some(label)) = (&mut self.labels, label) {
+            let code = labels.of_text(label.as_bytes());
+            labels.codes.push(code);
         }
-        self.bad += 1;
-        if self.places.len() < PLACES {
-            self.places.push(error.in_one_line());
-        }
-        Ok(())
+        self.positions.push(self.tally.records as u32);
+        self.tally.records += 1;
     }
 
     /// How many rows there are.
     pub fn len(&self) -> usize {
-        self.places_of_rows.len()
+        self.positions.len()
     }
 
     /// The rows as a matrix.
@@ -97,9 +81,9 @@ impl Block {
         match self.cells {
             Cells::Rows(cells) => cells,
             Cells::Columns(ref cells) => {
-                let n = self.places_of_rows.len();
+                let n = self.positions.len();
                 let mut rows = vec![0.0; cells.len()];
-                // A few columns at a time, so that lines of the cache are filled before they leave it.
+                // A few columns at a time, so that cache lines are filled before they are evicted.
                 for (first, columns) in (0..).step_by(8).zip(cells.chunks(8 * n.max(1))) {
                     for i in 0..n {
                         for (j, column) in (first..).zip(columns.chunks_exact(n)) {
@@ -138,14 +122,14 @@ impl Block {
 
     /// The position of each row among the records of all files, counted from 1.
     pub fn numbers(&self) -> impl Iterator<Item = u64> {
-        self.places_of_rows.iter().map(|&place| self.before + u64::from(place) + 1)
+        self.positions.iter().map(|&place| self.before + u64::from(place) + 1)
     }
 }
 
 /// Labels as codes, in the order in which they come.
 #[derive(Default)]
-pub(crate) struct Coded {
-    names: Vec<String>,
+pub(crate) struct LabelCodes {
+    pub(crate) names: Vec<String>,
     pub(crate) codes: Vec<u32>,
     by_name: HashMap<Vec<u8>, u32>,
     by_integer: HashMap<i128, u32>,
@@ -157,7 +141,7 @@ const NEW: u32 = u32::MAX;
 /// Integers below this are looked up by position.
 const SMALL: usize = 4096;
 
-impl Coded {
+impl LabelCodes {
     /// The code of a label as it is written.
     pub(crate) fn of_text(&mut self, text: &[u8]) -> u32 {
         // Rows of a class often follow each other.

@@ -8,7 +8,6 @@ mod atomic_file;
 mod block;
 mod catch_panic;
 mod cell;
-mod collect;
 mod column_ref;
 mod columns;
 mod csv;
@@ -17,6 +16,7 @@ mod error;
 mod format;
 mod glob;
 mod libsvm;
+mod missing;
 pub mod npy;
 mod options;
 pub mod pairs;
@@ -27,6 +27,7 @@ mod scalar;
 mod source;
 mod stream;
 mod table;
+mod table_builder;
 mod write_error;
 
 #[cfg(test)]
@@ -34,7 +35,6 @@ mod tests;
 
 pub use atomic_file::{AtomicFile, write_atomic};
 pub use block::Block;
-pub use collect::mean;
 pub use column_ref::ColumnRef;
 pub use error::ReadError;
 pub use options::{Format, Header, Missing, ReadOptions};
@@ -42,4 +42,5 @@ pub use part_file::remove_unfinished;
 pub use read::{read_records, read_table};
 pub use stream::{Stream, estimated_bytes};
 pub use table::{Records, Table};
+pub use table_builder::mean;
 pub use write_error::WriteError;

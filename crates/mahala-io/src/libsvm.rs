@@ -2,17 +2,20 @@
 //!
 //! Rows that are sparse and wide stay sparse where the command can use them so; others become dense.
 
+use crate::block::{Block, Cells};
 use crate::cell::{Cell, is_infinity, is_missing, parse_cell};
-use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
 use crate::csv::dialect::plain_text;
 use crate::csv::record::RecordReader;
 use crate::error::{ReadError, at, excerpt};
+use crate::missing::{RowLabel, RowPolicy, Tally};
 use crate::options::ReadOptions;
 use crate::scalar::number_label;
 use crate::source::Source;
 use crate::table::Table;
+use crate::table_builder::{TableBuilder, check_rows};
 use mahala::SparseRows;
+use std::mem;
 
 /// Reads a sparse file; the label is what stands before the first pair.
 pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
@@ -166,27 +169,40 @@ impl Sparse {
         plan: &Plan,
         options: &ReadOptions,
     ) -> Result<Table, ReadError> {
-        let mut rows = Collector::new(source, "line", plan, options);
-        rows.reserve(self.rows.len());
-        let mut dense = vec![0.0; width];
-        let mut start = 0;
-        for (number, row) in (1..).zip(self.rows) {
-            let pairs = &self.pairs[start..row.end];
-            for &(index, value) in pairs {
-                dense[index as usize - 1] = value;
+        let policy = RowPolicy::new(source, "line", plan, options, true);
+        let mut table = TableBuilder::new(source, plan.names.clone(), self.labelled, options);
+        table.reserve(self.rows.len());
+        let mut tally = Tally::default();
+        let (mut dense, mut start) = (vec![0.0; width], 0);
+        for rows in self.rows.chunks(BLOCK_ROWS) {
+            let mut block = Block::new(plan.features.len(), self.labelled);
+            let mut cells = Vec::with_capacity(rows.len() * plan.features.len());
+            for row in rows {
+                let (base, pairs) = (cells.len(), &self.pairs[start..row.end]);
+                pairs.iter().for_each(|&(index, value)| dense[index as usize - 1] = value);
+                cells.extend(plan.features.iter().map(|&column| dense[column]));
+                pairs.iter().for_each(|&(index, _)| dense[index as usize - 1] = 0.0);
+                let label = RowLabel::of(self.labelled.then_some(&row.label));
+                if policy.check(&mut cells[base..], row.line, label, &mut block.tally)? {
+                    block.push_row(row.label.as_deref());
+                } else {
+                    cells.truncate(base);
+                    block.tally.records += 1;
+                }
+                start = row.end;
             }
-            for &column in &plan.features {
-                rows.push(dense[column]);
-            }
-            for &(index, _) in pairs {
-                dense[index as usize - 1] = 0.0;
-            }
-            rows.end_row(number, row.line, row.label)?;
-            start = row.end;
+            block.cells = Cells::Rows(cells);
+            block.before = tally.records;
+            tally.merge(mem::take(&mut block.tally));
+            table.add(block)?;
         }
-        rows.finish()
+        check_rows(source, &tally)?;
+        table.finish(&policy, &tally.gaps, options.missing, tally.notes(options.missing))
     }
 }
+
+/// Rows between two looks at the limit of memory.
+const BLOCK_ROWS: usize = 4096;
 
 /// `+1`, `01` and `1.0` are the label `1`; what is not a number is kept as it is.
 fn label(token: &[u8]) -> Result<Option<String>, Wrong> {

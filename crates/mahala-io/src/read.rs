@@ -8,7 +8,7 @@ use crate::options::{Format, ReadOptions};
 use crate::source::Source;
 use crate::stream::Stream;
 use crate::table::{Records, Table};
-use crate::{csv, glob, libsvm, npy, parquet};
+use crate::{csv, glob, libsvm, npy};
 
 /// Reads a table of numbers from a file, from those of a folder or a pattern, one below the other, or from standard
 /// input if the path is `-`.
@@ -27,13 +27,10 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, ReadError
 
 fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
     let source = Source::open(path)?;
-    let delimiter = options.delimiter;
     match find_format(path, &source, options)? {
-        Format::Csv => csv::read(source, delimiter, options),
-        Format::Tsv => csv::read(source, delimiter.or(Some(b'\t')), options),
         Format::Npy => npy::read(source, options),
         Format::Libsvm => libsvm::read(source, options),
-        Format::Parquet => parquet::read(source, options),
+        format => Stream::of_table(path, source, format, options)?.into_table(),
     }
 }
 

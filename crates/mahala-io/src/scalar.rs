@@ -36,16 +36,6 @@ impl Scalar<'_> {
             }
         }
     }
-
-    /// Whether the value is a number that is no label.
-    pub(crate) fn is_infinite(&self) -> bool {
-        match *self {
-            Scalar::Single(value) => value.is_infinite(),
-            Scalar::Double(value) => value.is_infinite(),
-            Scalar::Text(text) => crate::cell::is_infinity(text.trim_ascii()),
-            Scalar::Bool(_) | Scalar::Int(_) => false,
-        }
-    }
 }
 
 /// The label of a token that can only be a number: leading zeros and exponents without a sign mean nothing else.

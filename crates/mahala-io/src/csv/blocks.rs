@@ -16,8 +16,9 @@ use crate::csv::parse_float::number;
 use crate::csv::record::{LONGEST, RecordReader};
 use crate::csv::{header_only, read_row};
 use crate::decimal_mark::DecimalMarks;
-use crate::error::{ReadError, at_column, infinite_label};
-use crate::options::{Missing, ReadOptions};
+use crate::error::ReadError;
+use crate::missing::{RowLabel, RowPolicy};
+use crate::options::ReadOptions;
 use crate::source::Source;
 
 /// Bytes of a block: some thousand rows, and small beside the memory of a machine.
@@ -39,6 +40,7 @@ pub(crate) struct TextFile {
 pub(crate) struct Context {
     pub(crate) name: String,
     pub(crate) plan: Plan,
+    pub(crate) policy: Arc<RowPolicy>,
     shape: Shape,
     options: ReadOptions,
     /// What to do with the cells of each column.
@@ -68,6 +70,7 @@ impl TextFile {
         source: Source,
         delimiter: Option<u8>,
         options: &ReadOptions,
+        keeps_gaps: bool,
     ) -> Result<Self, ReadError> {
         let mut text = TextTable::open(source, delimiter, options)?;
         let name = text.records.source.clone();
@@ -78,7 +81,8 @@ impl TextFile {
             roles[j] = Role::Label;
         }
         let (shape, notes) = (text.shape(), mem::take(&mut text.notes));
-        let context = Arc::new(Context { name, plan, shape, options: options.clone(), roles });
+        let policy = Arc::new(RowPolicy::new(&name, "line", &plan, options, keeps_gaps));
+        let context = Arc::new(Context { name, plan, policy, shape, options: options.clone(), roles });
         let (reader, next_line) = text.records.into_rest();
         Ok(Self { context, notes, reader, carried: Vec::new(), next_line, blocks: 0, ended: false })
     }
@@ -175,7 +179,7 @@ impl TextBlock {
             first: self.first,
             rows: Vec::with_capacity(self.bytes.len() / 8),
             marks: DecimalMarks::new(d, context.shape.delimiter),
-            parsed: Block::new(d, context.plan.label.is_some()),
+            block: Block::new(d, context.plan.label.is_some()),
         };
         // These may be part of a number.
         let odd = b"0123456789+-.eE".contains(&context.shape.delimiter);
@@ -184,10 +188,10 @@ impl TextBlock {
         } else {
             parser.lines(&self.bytes, self.first_line)?;
         }
-        let Parser { rows, marks, mut parsed, .. } = parser;
-        parsed.cells = Cells::Rows(rows);
-        parsed.marks = Some(marks);
-        Ok(parsed)
+        let Parser { rows, marks, mut block, .. } = parser;
+        block.cells = Cells::Rows(rows);
+        block.marks = Some(marks);
+        Ok(block)
     }
 }
 
@@ -198,7 +202,7 @@ struct Parser<'a> {
     first: bool,
     rows: Vec<f64>,
     marks: DecimalMarks,
-    parsed: Block,
+    block: Block,
 }
 
 impl Parser<'_> {
@@ -243,8 +247,8 @@ impl Parser<'_> {
                     let rest = &bytes[at..];
                     let length = rest.iter().position(|&byte| byte == delimiter || byte == b'\n');
                     let end = at + length.unwrap_or(rest.len());
-                    if let (Role::Label, Some(labels)) = (role, &mut self.parsed.labels) {
-                        let cell = bytes[at..end].trim_ascii();
+                    if let (Role::Label, Some(labels)) = (role, &mut self.block.labels) {
+                        let cell = trim(&bytes[at..end]);
                         code = (!is_missing(cell) && !is_infinity(cell)).then(|| labels.of_text(cell));
                     }
                     end
@@ -261,7 +265,7 @@ impl Parser<'_> {
                 }
             };
         }
-        if let Some(labels) = &mut self.parsed.labels {
+        if let Some(labels) = &mut self.block.labels {
             let Some(code) = code else {
                 self.rows.truncate(base);
                 return None;
@@ -274,8 +278,8 @@ impl Parser<'_> {
 
     /// The record is complete: it becomes a row.
     fn keep(&mut self) {
-        self.parsed.places_of_rows.push(self.parsed.records as u32);
-        self.parsed.records += 1;
+        self.block.positions.push(self.block.tally.records as u32);
+        self.block.tally.records += 1;
     }
 
     /// Record by record, the careful way.
@@ -291,63 +295,31 @@ impl Parser<'_> {
             };
             if let Err(error) = outcome {
                 self.rows.truncate(base);
-                self.parsed.records += 1;
-                self.parsed.skip(error, self.most_bad)?;
+                self.block.tally.records += 1;
+                self.block.tally.skip(error, self.most_bad)?;
             }
         }
     }
 
     fn record(&mut self, records: &RecordReader<&[u8]>) -> Result<(), ReadError> {
         let (context, base) = (self.context, self.rows.len());
-        let (plan, options) = (&context.plan, &context.options);
-        let first = self.first && self.parsed.records == 0;
+        let first = self.first && self.block.positions.is_empty();
         let rows = &mut self.rows;
-        read_row(records, plan, &mut self.marks, first, options, |cell| rows.push(cell))?;
-        let missing = |cell: &f64| cell.is_nan();
-        if let Some(slot) = self.rows[base..].iter().position(missing) {
-            match options.missing {
-                Missing::Mean if options.means.is_some() => {
-                    let means = options.means.iter().flatten();
-                    for (cell, mean) in self.rows[base..].iter_mut().zip(means).filter(|(x, _)| x.is_nan()) {
-                        *cell = *mean;
-                        self.parsed.filled += 1;
-                    }
-                }
-                Missing::Refuse | Missing::Mean => {
-                    let place = at_column(&context.name, "line", records.line(), &plan.names[slot]);
-                    return Err(missing_cell(place));
-                }
-                Missing::Drop => {
-                    self.rows.truncate(base);
-                    self.parsed.dropped += 1;
-                    self.parsed.records += 1;
-                    return Ok(());
-                }
-                Missing::Zero => {
-                    for cell in self.rows[base..].iter_mut().filter(|cell| cell.is_nan()) {
-                        *cell = 0.0;
-                        self.parsed.filled += 1;
-                    }
-                }
-            }
+        read_row(records, &context.plan, &mut self.marks, first, &context.options, |cell| rows.push(cell))?;
+        let text = context.plan.label.map(|j| records.text(j));
+        let label = match &text {
+            None => RowLabel::Unread,
+            Some(text) if is_missing(text.as_bytes()) => RowLabel::Missing,
+            Some(text) => RowLabel::Present(text),
+        };
+        let row = &mut self.rows[base..];
+        if !context.policy.check(row, records.line(), label, &mut self.block.tally)? {
+            self.rows.truncate(base);
+            self.block.tally.records += 1;
+            return Ok(());
         }
-        if let (Some(labels), Some(j)) = (&mut self.parsed.labels, plan.label) {
-            if is_missing(records.cell(j)) {
-                if options.missing != Missing::Drop {
-                    let name = plan.label_name.as_deref().unwrap_or_default();
-                    return Err(missing_label(at_column(&context.name, "line", records.line(), name)));
-                }
-                self.rows.truncate(base);
-                self.parsed.unlabelled += 1;
-                self.parsed.records += 1;
-                return Ok(());
-            }
-            if is_infinity(records.cell(j)) {
-                let name = plan.label_name.as_deref().unwrap_or_default();
-                let place = at_column(&context.name, "line", records.line(), name);
-                return Err(infinite_label(place, &records.text(j)));
-            }
-            let code = labels.of_text(records.cell(j));
+        if let (Some(labels), RowLabel::Present(text)) = (&mut self.block.labels, label) {
+            let code = labels.of_text(text.as_bytes());
             labels.codes.push(code);
         }
         self.keep();
@@ -355,12 +327,10 @@ impl Parser<'_> {
     }
 }
 
-pub(crate) fn missing_cell(place: String) -> ReadError {
-    ReadError::new(place, "the cell is missing")
-        .hint("--missing drop leaves such rows out, --missing zero fills in 0, --skip-bad-rows N allows some")
-}
-
-pub(crate) fn missing_label(place: String) -> ReadError {
-    ReadError::new(place, "the label is missing")
-        .hint("labels such as NA, None and ? are missing too; --missing drop leaves these rows out")
+/// Without the spaces around it, as [`RecordReader`] leaves a cell.
+fn trim(cell: &[u8]) -> &[u8] {
+    let space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = cell.iter().position(|byte| !space(byte)).unwrap_or(cell.len());
+    let end = cell.iter().rposition(|byte| !space(byte)).map_or(start, |end| end + 1);
+    &cell[start..end]
 }

@@ -5,8 +5,7 @@ pub(crate) mod dialect;
 mod parse_float;
 pub(crate) mod record;
 
-use crate::cell::{Cell, is_missing, parse_cell};
-use crate::collect::Collector;
+use crate::cell::{Cell, parse_cell};
 use crate::columns::Plan;
 use crate::csv::dialect::TextTable;
 use crate::csv::record::RecordReader;
@@ -14,32 +13,8 @@ use crate::decimal_mark::DecimalMarks;
 use crate::error::{ReadError, at_column, excerpt, shell};
 use crate::options::ReadOptions;
 use crate::source::Source;
-use crate::table::{Records, Table};
+use crate::table::Records;
 use std::io::BufRead;
-
-/// Reads a table of numbers.
-pub(crate) fn read(source: Source, delimiter: Option<u8>, options: &ReadOptions) -> Result<Table, ReadError> {
-    let mut text = TextTable::open(source, delimiter, options)?;
-    let name = text.records.source.clone();
-    let plan = text.plan(options)?;
-    let mut marks = DecimalMarks::new(plan.features.len(), text.delimiter);
-    let mut rows = Collector::new(&name, "line", &plan, options);
-    let mut number = 0;
-    while text.advance()? {
-        number += 1;
-        let first = rows.is_empty();
-        read_row(&text.records, &plan, &mut marks, first, options, |cell| rows.push(cell))?;
-        let label = plan.label.filter(|&j| !is_missing(text.records.cell(j)));
-        let label = label.map(|j| text.records.text(j));
-        rows.end_row(number, text.records.line(), label)?;
-    }
-    if number == 0 {
-        return Err(header_only(&name));
-    }
-    rows.notes = text.notes;
-    rows.notes.extend(marks.check(&name, &plan.names)?);
-    rows.finish()
-}
 
 /// Reads a small table as text.
 pub(crate) fn read_records(

@@ -4,15 +4,19 @@ mod header;
 mod write;
 
 use std::io::Read;
+use std::mem;
+use std::ops::Range;
 
-use crate::collect::Collector;
+use crate::block::{Block, Cells};
 use crate::columns::{Columns, Plan, plan};
-use crate::error::{ReadError, at_column};
+use crate::error::ReadError;
+use crate::missing::{RowLabel, RowPolicy, Tally};
 use crate::npy::header::{NpyHeader, read_header};
 use crate::options::ReadOptions;
 use crate::scalar::{Scalar, half};
 use crate::source::Source;
 use crate::table::Table;
+use crate::table_builder::{TableBuilder, check_rows};
 pub use write::{npy_bytes, npy_header};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
@@ -27,16 +31,23 @@ pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, R
     array.check_size(&name, Some(bytes.len() as u64))?;
     // Not before the data have shown that there are as many columns as the header claims.
     let plan = plan(&name, &Columns::numbered(array.columns), options)?;
-    let mut rows = Collector::new(&name, "row", &plan, options);
-    rows.reserve(array.rows);
-    for row in 0..array.rows {
-        let number = row as u64 + 1;
-        array.read_row(&name, &bytes, row, &plan, &mut rows)?;
-        let label = plan.label.and_then(|j| array.scalar(&bytes, row, j).label());
-        rows.end_row(number, number, label)?;
+    let policy = RowPolicy::new(&name, "row", &plan, options, true);
+    let mut table = TableBuilder::new(&name, plan.names.clone(), plan.label.is_some(), options);
+    table.reserve(array.rows);
+    let mut tally = Tally::default();
+    for first in (0..array.rows).step_by(BLOCK_ROWS) {
+        let rows = first..array.rows.min(first + BLOCK_ROWS);
+        let mut block = array.read_rows(&bytes, rows, &plan, &policy)?;
+        block.before = tally.records;
+        tally.merge(mem::take(&mut block.tally));
+        table.add(block)?;
     }
-    rows.finish()
+    check_rows(&name, &tally)?;
+    table.finish(&policy, &tally.gaps, options.missing, tally.notes(options.missing))
 }
+
+/// Rows between two looks at the limit of memory.
+const BLOCK_ROWS: usize = 4096;
 
 /// Where each number is, and how it is stored.
 struct Layout {
@@ -97,23 +108,34 @@ impl Layout {
         }
     }
 
-    fn read_row(
+    fn read_rows(
         &self,
-        source: &str,
         bytes: &[u8],
-        row: usize,
+        rows: Range<usize>,
         plan: &Plan,
-        rows: &mut Collector,
-    ) -> Result<(), ReadError> {
-        for (&column, name) in plan.features.iter().zip(&plan.names) {
-            let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
-            if value.is_infinite() {
-                let place = at_column(source, "row", row as u64 + 1, name);
-                return Err(ReadError::new(place, format!("{value} is not a finite number")));
+        policy: &RowPolicy,
+    ) -> Result<Block, ReadError> {
+        let mut block = Block::new(plan.features.len(), plan.label.is_some());
+        let mut cells = Vec::with_capacity(rows.len() * plan.features.len());
+        for row in rows {
+            let (base, position) = (cells.len(), row as u64 + 1);
+            for (slot, &column) in plan.features.iter().enumerate() {
+                let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
+                if value.is_infinite() {
+                    return Err(policy.infinite_cell(position, slot, value));
+                }
+                cells.push(value);
             }
-            rows.push(value);
+            let label = plan.label.map(|j| self.scalar(bytes, row, j).label());
+            if policy.check(&mut cells[base..], position, RowLabel::of(label.as_ref()), &mut block.tally)? {
+                block.push_row(label.flatten().as_deref());
+            } else {
+                cells.truncate(base);
+                block.tally.records += 1;
+            }
         }
-        Ok(())
+        block.cells = Cells::Rows(cells);
+        Ok(block)
     }
 
     fn scalar(&self, bytes: &[u8], row: usize, column: usize) -> Scalar<'static> {

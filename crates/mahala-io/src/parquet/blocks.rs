@@ -8,12 +8,13 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
-use crate::block::{Block, Cells, Coded};
+use crate::block::{Block, Cells, LabelCodes};
 use crate::catch_panic::catch;
+use crate::cell::is_infinity;
 use crate::columns::Plan;
-use crate::csv::blocks::{missing_cell, missing_label};
-use crate::error::{ReadError, at_column, infinite_label};
-use crate::options::{Missing, ReadOptions};
+use crate::error::ReadError;
+use crate::missing::{RowLabel, RowPolicy};
+use crate::options::ReadOptions;
 use crate::parquet::column::{Kind, read_numbers, read_values};
 use crate::parquet::positioned_file::Positioned;
 use crate::parquet::{Field, Layout, damaged, layout};
@@ -39,8 +40,7 @@ pub(crate) struct ColumnFile {
 pub(crate) struct Context {
     pub(crate) name: String,
     pub(crate) plan: Plan,
-    missing: Missing,
-    means: Option<Vec<f64>>,
+    pub(crate) policy: Arc<RowPolicy>,
 }
 
 /// The columns of a row group, features first, then the label.
@@ -56,20 +56,20 @@ pub(crate) struct ColumnBlock {
     columns: Vec<Vec<f64>>,
     /// Whether all cells are finite numbers.
     sound: bool,
-    labels: Option<(Coded, Vec<Option<u32>>)>,
+    labels: Option<(LabelCodes, Vec<Option<u32>>)>,
     length: usize,
     first_row: u64,
 }
 
 impl ColumnFile {
-    pub(crate) fn open(source: Source, options: &ReadOptions) -> Result<Self, ReadError> {
+    pub(crate) fn open(source: Source, options: &ReadOptions, keeps_gaps: bool) -> Result<Self, ReadError> {
         let name = source.name.clone();
         let file = source.into_file()?;
         let file = Positioned::new(file).map_err(|error| ReadError::read(&name, error))?;
         let file = guarded(&name, || SerializedFileReader::new(file))?;
         let Layout { fields, plan, note } = layout(&name, file.metadata(), options)?;
-        let (missing, means) = (options.missing, options.means.clone());
-        let context = Arc::new(Context { name, plan, missing, means });
+        let policy = Arc::new(RowPolicy::new(&name, "row", &plan, options, keeps_gaps));
+        let context = Arc::new(Context { name, plan, policy });
         Ok(Self { context, note, file, fields, group: 0, open: None, next_row: 1 })
     }
 
@@ -102,7 +102,7 @@ impl ColumnFile {
             })
             .collect();
         let labels = match &mut open.label {
-            Some((reader, kind)) => Some(labels(&context, reader, *kind, (self.next_row, length))?),
+            Some((reader, kind)) => Some(labels(&context, reader, *kind, length)?),
             None => None,
         };
         let first_row = self.next_row;
@@ -136,14 +136,24 @@ impl ColumnBlock {
     /// Checks all cells; rows that are bad or to be dropped are taken out.
     pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
         let Self { context, mut columns, sound, labels, length, first_row } = self;
-        let mut parsed = Block::new(columns.len(), labels.is_some());
-        parsed.records = length as u64;
+        let mut block = Block::new(columns.len(), labels.is_some());
+        block.tally.records = length as u64;
         let mut kept = vec![true; length];
-        if !sound || labels.iter().any(|(_, codes)| codes.contains(&None)) {
-            let codes = labels.as_ref().map(|(_, codes)| &codes[..]);
-            for (row, kept) in kept.iter_mut().enumerate() {
-                let place = first_row + row as u64;
-                *kept = check_row(&context, &mut columns, codes, (row, place), &mut parsed, most_bad)?;
+        if !sound || labels.as_ref().is_some_and(has_bad_labels) {
+            let mut row = vec![0.0; columns.len()];
+            for (i, kept) in kept.iter_mut().enumerate() {
+                row.iter_mut().zip(&columns).for_each(|(cell, column)| *cell = column[i]);
+                let label = match &labels {
+                    None => RowLabel::Unread,
+                    Some((coded, codes)) => codes[i]
+                        .map_or(RowLabel::Missing, |code| RowLabel::Present(&coded.names[code as usize])),
+                };
+                let outcome = check_row(&context.policy, &mut row, first_row + i as u64, label, &mut block);
+                *kept = match outcome {
+                    Ok(kept) => kept,
+                    Err(error) => block.tally.skip(error, most_bad).map(|()| false)?,
+                };
+                row.iter().zip(&mut columns).for_each(|(cell, column)| column[i] = *cell);
             }
             for column in &mut columns {
                 let mut keep = kept.iter();
@@ -153,89 +163,47 @@ impl ColumnBlock {
         if let Some((mut coded, codes)) = labels {
             let codes = codes.into_iter().zip(&kept).filter(|(_, kept)| **kept);
             coded.codes = codes.filter_map(|(code, _)| code).collect();
-            parsed.labels = Some(coded);
+            block.labels = Some(coded);
         }
-        parsed.places_of_rows = (0..length as u32).filter(|&row| kept[row as usize]).collect();
-        parsed.cells = Cells::Columns(columns.concat());
-        Ok(parsed)
+        block.positions = (0..length as u32).filter(|&row| kept[row as usize]).collect();
+        block.cells = Cells::Columns(columns.concat());
+        Ok(block)
     }
+}
+
+/// Whether some label is missing or infinite.
+fn has_bad_labels((coded, codes): &(LabelCodes, Vec<Option<u32>>)) -> bool {
+    codes.contains(&None) || coded.names.iter().any(|name| is_infinity(name.as_bytes()))
 }
 
 /// Whether a row is kept; missing cells are filled in if so asked.
 fn check_row(
-    context: &Context,
-    columns: &mut [Vec<f64>],
-    labels: Option<&[Option<u32>]>,
-    (row, place): (usize, u64),
-    parsed: &mut Block,
-    most_bad: Option<u64>,
+    policy: &RowPolicy,
+    row: &mut [f64],
+    position: u64,
+    label: RowLabel<'_>,
+    block: &mut Block,
 ) -> Result<bool, ReadError> {
-    let place_of = |column: &str| at_column(&context.name, "row", place, column);
-    if let Some(slot) = columns.iter().position(|column| column[row].is_infinite()) {
-        let message = format!("{} is not a finite number", columns[slot][row]);
-        let error = ReadError::new(place_of(&context.plan.names[slot]), message);
-        parsed.skip(error, most_bad)?;
-        return Ok(false);
+    if let Some(slot) = row.iter().position(|cell| cell.is_infinite()) {
+        return Err(policy.infinite_cell(position, slot, row[slot]));
     }
-    let unlabelled = labels.is_some_and(|labels| labels[row].is_none());
-    match (columns.iter().position(|column| column[row].is_nan()), context.missing) {
-        (None, _) => {}
-        (Some(_), Missing::Drop) => {
-            parsed.dropped += 1;
-            return Ok(false);
-        }
-        (Some(_), Missing::Zero) => {
-            for column in columns.iter_mut().filter(|column| column[row].is_nan()) {
-                column[row] = 0.0;
-                parsed.filled += u64::from(!unlabelled);
-            }
-        }
-        (Some(_), Missing::Mean) if context.means.is_some() => {
-            let means = context.means.iter().flatten();
-            for (column, mean) in columns.iter_mut().zip(means).filter(|(column, _)| column[row].is_nan()) {
-                column[row] = *mean;
-                parsed.filled += u64::from(!unlabelled);
-            }
-        }
-        (Some(slot), Missing::Refuse | Missing::Mean) => {
-            parsed.skip(missing_cell(place_of(&context.plan.names[slot])), most_bad)?;
-            return Ok(false);
-        }
-    }
-    if !unlabelled {
-        return Ok(true);
-    }
-    if context.missing == Missing::Drop {
-        parsed.unlabelled += 1;
-    } else {
-        let name = context.plan.label_name.as_deref().unwrap_or_default();
-        parsed.skip(missing_label(place_of(name)), most_bad)?;
-    }
-    Ok(false)
+    policy.check(row, position, label, &mut block.tally)
 }
 
 fn labels(
     context: &Context,
     reader: &mut ColumnReader,
     kind: Kind,
-    (first_row, length): (u64, usize),
-) -> Result<(Coded, Vec<Option<u32>>), ReadError> {
-    let (mut coded, mut codes) = (Coded::default(), Vec::with_capacity(length));
-    let mut infinite = None;
+    length: usize,
+) -> Result<(LabelCodes, Vec<Option<u32>>), ReadError> {
+    let (mut coded, mut codes) = (LabelCodes::default(), Vec::with_capacity(length));
     guarded(&context.name, || {
         read_values(reader, kind, length, &mut |value| {
-            if infinite.is_none() && value.is_some_and(|value| value.is_infinite()) {
-                infinite = Some((codes.len() as u64, value.and_then(|value| value.label())));
-            }
             codes.push(value.and_then(|value| coded.of_scalar(value)));
         })
     })?;
     let name = context.plan.label_name.as_deref().unwrap_or_default();
     check_length(context, name, codes.len(), length)?;
-    if let Some((row, label)) = infinite {
-        let place = at_column(&context.name, "row", first_row + row, name);
-        return Err(infinite_label(place, &label.unwrap_or_default()));
-    }
     Ok((coded, codes))
 }
 

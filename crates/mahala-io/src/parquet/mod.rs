@@ -4,50 +4,18 @@ pub(crate) mod blocks;
 mod column;
 mod positioned_file;
 
-use std::fs::File;
-
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 
-use crate::catch_panic::catch;
-use crate::collect::Collector;
 use crate::columns::{Columns, Plan, plan};
-use crate::error::{ReadError, at_column, shell};
+use crate::error::{ReadError, shell};
 use crate::options::ReadOptions;
-use crate::parquet::column::{Kind, read_values};
-use crate::source::Source;
-use crate::table::Table;
+use crate::parquet::column::Kind;
 
 /// The name under which pandas stores row labels that are not simply counted.
 const PANDAS_INDEX: &str = "__index_level_0__";
-
-/// Reads the columns that are wanted, row group by row group; nulls are missing cells.
-pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
-    let name = source.name.clone();
-    let file = source.into_file()?;
-    // The Parquet library panics on some damaged files, e.g. on a page without its dictionary.
-    let table = catch(|| read_file(&name, file, options));
-    table.unwrap_or_else(|| {
-        let error = ParquetError::General("the pages contradict each other".to_owned());
-        Err(damaged(&name, error))
-    })
-}
-
-fn read_file(name: &str, file: File, options: &ReadOptions) -> Result<Table, ReadError> {
-    let file = SerializedFileReader::new(file).map_err(|error| damaged(name, error))?;
-    let Layout { fields, plan, note } = layout(name, file.metadata(), options)?;
-    let mut rows = Collector::new(name, "row", &plan, options);
-    rows.notes.extend(note);
-    let mut group = Group { source: name, fields: &fields, plan: &plan, first_row: 1 };
-    for index in 0..file.num_row_groups() {
-        let reader = file.get_row_group(index).map_err(|error| damaged(name, error))?;
-        group.read(reader.as_ref(), &mut rows)?;
-    }
-    rows.finish()
-}
 
 /// The columns of a file, and the part each plays.
 pub(crate) struct Layout {
@@ -153,103 +121,7 @@ fn check_compression(
     Ok(())
 }
 
-/// Row groups of one file, one after the other.
-struct Group<'a> {
-    source: &'a str,
-    fields: &'a [Field],
-    plan: &'a Plan,
-    first_row: u64,
-}
-
-impl Group<'_> {
-    fn read(&mut self, reader: &dyn RowGroupReader, rows: &mut Collector) -> Result<(), ReadError> {
-        let claimed = reader.metadata().num_rows();
-        let Ok(length) = usize::try_from(claimed) else {
-            let message = format!("the Parquet data are damaged: a row group of {claimed} rows");
-            return Err(ReadError::new(self.source, message));
-        };
-        let mut features = Vec::with_capacity(self.plan.features.len());
-        for (&j, name) in self.plan.features.iter().zip(&self.plan.names) {
-            features.push(self.feature(reader, j, name, length)?);
-        }
-        let mut labels = match self.plan.label {
-            Some(j) => self.labels(reader, j, length)?.into_iter(),
-            None => Vec::new().into_iter(),
-        };
-        for row in 0..length {
-            for column in &features {
-                rows.push(column[row]);
-            }
-            let number = self.first_row + row as u64;
-            rows.end_row(number, number, labels.next().flatten())?;
-        }
-        self.first_row += length as u64;
-        Ok(())
-    }
-
-    fn feature(
-        &self,
-        reader: &dyn RowGroupReader,
-        field: usize,
-        name: &str,
-        length: usize,
-    ) -> Result<Vec<f64>, ReadError> {
-        let mut values = Vec::new();
-        self.each(reader, field, length, |value| {
-            values.push(value.and_then(|value| value.number()).unwrap_or(f64::NAN));
-        })?;
-        self.check_length(field, values.len(), length)?;
-        match values.iter().position(|value| value.is_infinite()) {
-            None => Ok(values),
-            Some(row) => {
-                let place = at_column(self.source, "row", self.first_row + row as u64, name);
-                let message = format!("{} is not a finite number", values[row]);
-                Err(ReadError::new(place, message))
-            }
-        }
-    }
-
-    fn labels(
-        &self,
-        reader: &dyn RowGroupReader,
-        field: usize,
-        length: usize,
-    ) -> Result<Vec<Option<String>>, ReadError> {
-        let mut labels = Vec::new();
-        self.each(reader, field, length, |value| {
-            labels.push(value.and_then(|value| value.label()));
-        })?;
-        self.check_length(field, labels.len(), length)?;
-        Ok(labels)
-    }
-
-    fn each(
-        &self,
-        reader: &dyn RowGroupReader,
-        field: usize,
-        length: usize,
-        mut take: impl FnMut(Option<crate::scalar::Scalar<'_>>),
-    ) -> Result<(), ReadError> {
-        let Some((leaf, kind)) = self.fields[field].column else {
-            return Ok(());
-        };
-        let column = reader.get_column_reader(leaf);
-        let read = column.and_then(|mut column| read_values(&mut column, kind, length, &mut take));
-        read.map_err(|error| damaged(self.source, error))
-    }
-
-    fn check_length(&self, field: usize, seen: usize, length: usize) -> Result<(), ReadError> {
-        if seen == length {
-            return Ok(());
-        }
-        let message = format!(
-            "the Parquet data are damaged: column '{}' has {seen} values for {length} rows",
-            self.fields[field].name
-        );
-        Err(ReadError::new(self.source, message))
-    }
-}
-
+/// What the Parquet library said of a file.
 pub(crate) fn damaged(source: &str, error: ParquetError) -> ReadError {
     ReadError::new(source, format!("the Parquet data cannot be read: {error}"))
         .hint("the file is damaged or truncated; write or copy it again")

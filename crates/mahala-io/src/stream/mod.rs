@@ -13,18 +13,23 @@ mod ordered;
 mod tests;
 
 use std::collections::VecDeque;
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::block::{Block, PLACES};
+use crate::block::Block;
 use crate::csv::blocks::{TextBlock, TextFile};
+use crate::csv::header_only;
 use crate::decimal_mark::DecimalMarks;
 use crate::error::{ReadError, count, list};
 use crate::format::find_format;
 use crate::glob::expand;
+use crate::missing::{RowPolicy, Tally};
 use crate::options::{Format, Missing, ReadOptions};
 use crate::parquet::blocks::{ColumnBlock, ColumnFile};
 use crate::source::Source;
-use crate::table::{Table, check_bytes};
+use crate::table::Table;
+use crate::table_builder::{TableBuilder, check_rows};
 
 /// Files that are read one block after the other.
 pub struct Stream {
@@ -37,20 +42,12 @@ pub struct Stream {
     current: Option<File>,
     first: String,
     rest: VecDeque<PathBuf>,
-    told: Told,
-}
-
-/// What is counted on the way.
-#[derive(Default)]
-struct Told {
+    /// All rows become a table: what is missing is dealt with at the end.
+    table: bool,
+    /// That of the first file.
+    policy: Arc<RowPolicy>,
     notes: Vec<String>,
-    records: u64,
-    bad: u64,
-    places: Vec<String>,
-    dropped: u64,
-    unlabelled: u64,
-    /// Missing cells that were filled in.
-    filled: u64,
+    tally: Tally,
     marks: Option<DecimalMarks>,
 }
 
@@ -78,7 +75,32 @@ impl Stream {
         let Some(first) = rest.pop_front() else {
             return Err(ReadError::new(source, "there is no file"));
         };
-        let current = File::open(&first, options)?;
+        let opened = Source::open(&first)?;
+        let format = find_format(&first, &opened, options)?;
+        let current = File::open(opened, format, options, false)?;
+        Self::start(source, (path, &first), current, rest, options, false)
+    }
+
+    /// The stream of one file of which all rows become a table.
+    pub(crate) fn of_table(
+        path: &Path,
+        source: Source,
+        format: Format,
+        options: &ReadOptions,
+    ) -> Result<Self, ReadError> {
+        let name = source.name.clone();
+        let current = File::open(source, format, options, true)?;
+        Self::start(name, (path, path), current, VecDeque::new(), options, true)
+    }
+
+    fn start(
+        source: String,
+        (path, first): (&Path, &Path),
+        current: File,
+        rest: VecDeque<PathBuf>,
+        options: &ReadOptions,
+        table: bool,
+    ) -> Result<Self, ReadError> {
         let mut stream = Self {
             source,
             names: current.names().to_vec(),
@@ -87,7 +109,11 @@ impl Stream {
             first: first.display().to_string(),
             current: None,
             rest,
-            told: Told::default(),
+            table,
+            policy: current.policy(),
+            notes: Vec::new(),
+            tally: Tally::default(),
+            marks: None,
         };
         stream.enter(current)?;
         Ok(stream)
@@ -135,65 +161,27 @@ impl Stream {
 
     /// What the user should hear, once all has been read.
     pub fn notes(&self) -> Vec<String> {
-        let told = &self.told;
-        let mut notes = told.notes.clone();
-        if told.bad > 0 {
-            let more = if told.bad > PLACES as u64 { "\n  …" } else { "" };
-            notes.push(format!(
-                "{} skipped:\n  {}{more}",
-                count(told.bad, "bad row"),
-                told.places.join("\n  ")
-            ));
-        }
-        if told.unlabelled > 0 {
-            notes.push(format!("{} dropped: missing label", count(told.unlabelled, "row")));
-        }
-        if told.dropped > 0 {
-            notes.push(format!("{} dropped: missing cells", count(told.dropped, "row")));
-        }
-        if told.filled > 0 {
-            let mean = self.options.missing == Missing::Mean;
-            let by = if mean { "the means of the training rows" } else { "0" };
-            notes.push(format!("{} replaced by {by}", count(told.filled, "missing cell")));
-        }
+        let mut notes = self.notes.clone();
+        notes.extend(self.tally.notes(self.options.missing));
         notes
     }
 
     /// All rows, in memory.
+    ///
+    /// # Errors
+    /// A file that cannot be read, rows that cannot be used, or more of them than may be held.
     pub fn into_table(mut self) -> Result<Table, ReadError> {
-        let mut table = Table {
-            source: self.source.clone(),
-            names: self.names.clone(),
-            rows: Vec::new(),
-            sparse: None,
-            n: 0,
-            labels: self.options.label.as_ref().map(|_| Vec::new()),
-            row_numbers: Vec::new(),
-            gaps: Vec::new(),
-            notes: Vec::new(),
-        };
-        let (source, most_bytes) = (self.source.clone(), self.options.most_bytes);
-        self.each(
-            |_| (),
-            |block: Block, ()| -> Result<(), ReadError> {
-                table.n += block.len();
-                table.row_numbers.extend(block.numbers());
-                if let Some(labels) = &mut table.labels {
-                    labels.extend((0..block.len()).map(|i| block.label(i).to_owned()));
-                }
-                table.rows.extend(block.into_row_major());
-                check_bytes(&source, table.rows.len(), most_bytes)
-            },
-        )?;
-        table.notes = self.notes();
-        Ok(table)
+        let labelled = self.options.label.is_some();
+        let mut table = TableBuilder::new(&self.source, self.names.clone(), labelled, &self.options);
+        self.each(|_| (), |block: Block, ()| table.add(block))?;
+        table.finish(&self.policy, &self.tally.gaps, self.options.missing, self.notes())
     }
 
     fn enter(&mut self, file: File) -> Result<(), ReadError> {
         if file.names() != self.names {
             return Err(self.other_columns(&file));
         }
-        self.told.notes.extend(file.notes());
+        self.notes.extend(file.notes());
         self.current = Some(file);
         Ok(())
     }
@@ -225,29 +213,23 @@ impl Stream {
             }
             self.current = None;
             if let Some(path) = self.rest.pop_front() {
-                let file = File::open(&path, &self.options)?;
-                self.enter(file)?;
+                let source = Source::open(&path)?;
+                let format = find_format(&path, &source, &self.options)?;
+                self.enter(File::open(source, format, &self.options, self.table)?)?;
             }
         }
     }
 
-    fn count(&mut self, parsed: &mut Block) -> Result<(), ReadError> {
-        let told = &mut self.told;
-        parsed.before = told.records;
-        told.records += parsed.records;
-        told.bad += parsed.bad;
-        told.dropped += parsed.dropped;
-        told.unlabelled += parsed.unlabelled;
-        told.filled += parsed.filled;
-        let room = PLACES.saturating_sub(told.places.len());
-        told.places.extend(parsed.places.drain(..).take(room));
-        match (&mut told.marks, parsed.marks.take()) {
+    fn count(&mut self, block: &mut Block) -> Result<(), ReadError> {
+        block.before = self.tally.records;
+        self.tally.merge(mem::take(&mut block.tally));
+        match (&mut self.marks, block.marks.take()) {
             (Some(marks), Some(later)) => marks.merge(later),
             (marks @ None, later) => *marks = later,
             (_, None) => {}
         }
         match self.options.skip_bad_rows {
-            Some(most) if self.told.bad > most => Err(self.too_many(most)),
+            Some(most) if self.tally.bad > most => Err(self.too_many(most)),
             _ => Ok(()),
         }
     }
@@ -255,20 +237,27 @@ impl Stream {
     fn too_many(&self, most: u64) -> ReadError {
         let message = format!(
             "{} up to row {}, and --skip-bad-rows allows {most}:\n  {}",
-            count(self.told.bad, "bad row"),
-            self.told.records,
-            self.told.places.join("\n  ")
+            count(self.tally.bad, "bad row"),
+            self.tally.records,
+            self.tally.bad_places()
         );
         ReadError::new(&self.source, message).hint("correct them, or allow more")
     }
 
     fn finish(&mut self) -> Result<(), ReadError> {
-        if let Some(marks) = &self.told.marks {
+        if let Some(marks) = &self.marks {
+            // A text without records: blank lines below the header.
+            if self.table && self.tally.records == 0 {
+                return Err(header_only(&self.source));
+            }
             let notes = marks.check(&self.source, &self.names)?;
-            self.told.notes.extend(notes);
+            self.notes.extend(notes);
         }
-        let lost = self.told.bad + self.told.dropped + self.told.unlabelled;
-        if self.told.records == lost {
+        if self.table {
+            return check_rows(&self.source, &self.tally);
+        }
+        let lost = self.tally.lost();
+        if self.tally.records == lost {
             let message = match lost {
                 0 => "there are no rows".to_owned(),
                 _ => format!("no rows are left: all {lost} are bad or have missing cells"),
@@ -280,16 +269,25 @@ impl Stream {
 }
 
 impl File {
-    fn open(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
-        let source = Source::open(path)?;
-        match find_format(path, &source, options)? {
-            Format::Csv => TextFile::open(source, options.delimiter, options).map(Self::Text),
-            Format::Tsv => TextFile::open(source, options.delimiter.or(Some(b'\t')), options).map(Self::Text),
-            Format::Parquet => ColumnFile::open(source, options).map(|file| Self::Columns(Box::new(file))),
+    fn open(source: Source, format: Format, options: &ReadOptions, table: bool) -> Result<Self, ReadError> {
+        let text = |delimiter, source| TextFile::open(source, delimiter, options, table).map(Self::Text);
+        match format {
+            Format::Csv => text(options.delimiter, source),
+            Format::Tsv => text(options.delimiter.or(Some(b'\t')), source),
+            Format::Parquet => {
+                ColumnFile::open(source, options, table).map(|file| Self::Columns(Box::new(file)))
+            }
             Format::Npy | Format::Libsvm => {
                 let message = "a table can be read in a stream from CSV, TSV and Parquet files";
                 Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
+        }
+    }
+
+    fn policy(&self) -> Arc<RowPolicy> {
+        match self {
+            Self::Text(file) => Arc::clone(&file.context.policy),
+            Self::Columns(file) => Arc::clone(&file.context.policy),
         }
     }
 

@@ -188,7 +188,7 @@ fn a_block_is_the_same_by_rows_and_by_columns() {
     use crate::block::Cells;
     let block = |cells: Cells| {
         let mut parsed = Block::new(9, false);
-        (parsed.cells, parsed.places_of_rows) = (cells, vec![0, 1, 2, 5]);
+        (parsed.cells, parsed.positions) = (cells, vec![0, 1, 2, 5]);
         parsed
     };
     let by_rows: Vec<f64> = (0..36).map(f64::from).collect();
