@@ -60,6 +60,11 @@ impl Block {
         self.positions.len()
     }
 
+    /// Whether no record of the block became a row.
+    pub fn is_empty(&self) -> bool {
+        self.positions.is_empty()
+    }
+
     /// The rows as a matrix.
     pub fn matrix(&self) -> MatRef<'_, f64> {
         match &self.cells {
@@ -97,6 +102,9 @@ impl Block {
     }
 
     /// The rows, for the library.
+    ///
+    /// # Errors
+    /// None that rows can have that were read.
     pub fn to_rows(&self) -> mahala::Result<Rows> {
         match &self.cells {
             Cells::Rows(cells) => Rows::new(cells.clone(), self.columns),

@@ -12,6 +12,9 @@ use crate::{csv, glob, libsvm, npy};
 
 /// Reads a table of numbers from a file, from those of a folder or a pattern, one below the other, or from standard
 /// input if the path is `-`.
+///
+/// # Errors
+/// A file that cannot be read, rows that cannot be used, or more of them than may be held.
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
     let files = glob::expand(path)?;
     let mut table = if options.skip_bad_rows.is_some() || files.len() > 1 {
@@ -35,6 +38,9 @@ fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
 }
 
 /// Reads a small table of text from a CSV or TSV file, or from standard input.
+///
+/// # Errors
+/// A file that cannot be read, or that is no table of text.
 pub fn read_records(path: &Path, options: &ReadOptions) -> Result<Records, ReadError> {
     let source = Source::open(path)?;
     let delimiter = options.delimiter;

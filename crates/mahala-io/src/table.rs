@@ -40,6 +40,9 @@ pub struct Records {
 
 impl Table {
     /// Takes a column out of the features.
+    ///
+    /// # Errors
+    /// No such column, or no other.
     pub fn take_column(&mut self, name: &str) -> Result<Vec<f64>, ReadError> {
         let d = self.names.len();
         let Some(at) = self.names.iter().position(|other| other == name) else {

@@ -26,7 +26,7 @@ const BLOCK: usize = 1 << 22;
 
 /// A text file that is cut into blocks.
 pub(crate) struct TextFile {
-    pub(crate) context: Arc<Context>,
+    context: Arc<Context>,
     pub(crate) notes: Vec<String>,
     reader: Box<dyn BufRead>,
     /// What was read behind the end of the last record.
@@ -37,10 +37,10 @@ pub(crate) struct TextFile {
 }
 
 /// What the blocks of one file share.
-pub(crate) struct Context {
-    pub(crate) name: String,
-    pub(crate) plan: Plan,
-    pub(crate) policy: Arc<RowPolicy>,
+struct Context {
+    name: String,
+    plan: Plan,
+    policy: Arc<RowPolicy>,
     shape: Shape,
     options: ReadOptions,
     /// What to do with the cells of each column.
@@ -85,6 +85,21 @@ impl TextFile {
         let context = Arc::new(Context { name, plan, policy, shape, options: options.clone(), roles });
         let (reader, next_line) = text.records.into_rest();
         Ok(Self { context, notes, reader, carried: Vec::new(), next_line, blocks: 0, ended: false })
+    }
+
+    /// The file, as the user named it.
+    pub(crate) fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    /// The names of the features.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.context.plan.names
+    }
+
+    /// What becomes of rows that are not complete.
+    pub(crate) fn policy(&self) -> Arc<RowPolicy> {
+        Arc::clone(&self.context.policy)
     }
 
     /// The next block; `None` at the end.

@@ -25,8 +25,8 @@ const CELLS: usize = 1 << 19;
 
 /// A Parquet file that is read in blocks.
 pub(crate) struct ColumnFile {
-    pub(crate) context: Arc<Context>,
-    pub(crate) note: Option<String>,
+    context: Arc<Context>,
+    pub(crate) notes: Vec<String>,
     file: SerializedFileReader<Positioned>,
     fields: Vec<Field>,
     /// The next row group.
@@ -37,10 +37,10 @@ pub(crate) struct ColumnFile {
 }
 
 /// What the blocks of one file share.
-pub(crate) struct Context {
-    pub(crate) name: String,
-    pub(crate) plan: Plan,
-    pub(crate) policy: Arc<RowPolicy>,
+struct Context {
+    name: String,
+    plan: Plan,
+    policy: Arc<RowPolicy>,
 }
 
 /// The columns of a row group, features first, then the label.
@@ -70,7 +70,30 @@ impl ColumnFile {
         let Layout { fields, plan, note } = layout(&name, file.metadata(), options)?;
         let policy = Arc::new(RowPolicy::new(&name, "row", &plan, options, keeps_gaps));
         let context = Arc::new(Context { name, plan, policy });
-        Ok(Self { context, note, file, fields, group: 0, open: None, next_row: 1 })
+        Ok(Self {
+            context,
+            notes: note.into_iter().collect(),
+            file,
+            fields,
+            group: 0,
+            open: None,
+            next_row: 1,
+        })
+    }
+
+    /// The file, as the user named it.
+    pub(crate) fn name(&self) -> &str {
+        &self.context.name
+    }
+
+    /// The names of the features.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.context.plan.names
+    }
+
+    /// What becomes of rows that are not complete.
+    pub(crate) fn policy(&self) -> Arc<RowPolicy> {
+        Arc::clone(&self.context.policy)
     }
 
     /// The next block; `None` at the end.

@@ -64,6 +64,9 @@ enum Raw {
 
 impl Stream {
     /// Opens a file, a folder, a pattern or standard input, up to the first row.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, columns that cannot be found, or options that do not go with a stream.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
         let source =
             if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
@@ -119,7 +122,10 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The same files from the beginning, if they can be read twice.
+    /// Opens the files again, if they can be read twice.
+    ///
+    /// # Errors
+    /// A file that cannot be opened any more.
     pub fn again(&self) -> Result<Option<Self>, ReadError> {
         if !self.can_be_read_twice() {
             return Ok(None);
@@ -133,6 +139,9 @@ impl Stream {
     }
 
     /// Parses all blocks: `work` is done by any thread, `take` in the order of the file.
+    ///
+    /// # Errors
+    /// The first, in the order of the file, of what `take` returns and of what cannot be read.
     pub fn each<R: Send, E: From<ReadError>>(
         &mut self,
         work: impl Fn(&Block) -> R + Sync,
@@ -286,29 +295,29 @@ impl File {
 
     fn policy(&self) -> Arc<RowPolicy> {
         match self {
-            Self::Text(file) => Arc::clone(&file.context.policy),
-            Self::Columns(file) => Arc::clone(&file.context.policy),
+            Self::Text(file) => file.policy(),
+            Self::Columns(file) => file.policy(),
         }
     }
 
     fn name(&self) -> &str {
         match self {
-            Self::Text(file) => &file.context.name,
-            Self::Columns(file) => &file.context.name,
+            Self::Text(file) => file.name(),
+            Self::Columns(file) => file.name(),
         }
     }
 
     fn names(&self) -> &[String] {
         match self {
-            Self::Text(file) => &file.context.plan.names,
-            Self::Columns(file) => &file.context.plan.names,
+            Self::Text(file) => file.names(),
+            Self::Columns(file) => file.names(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Text(file) => file.notes.clone(),
-            Self::Columns(file) => file.note.iter().cloned().collect(),
+            Self::Columns(file) => file.notes.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Streams against the reader of whole tables: same numbers, same labels, same complaints.
+//! Streams against tables in memory: same numbers, same labels, same complaints.
 
 use super::Stream;
 use crate::block::Block;
@@ -7,7 +7,6 @@ use crate::read_table;
 use crate::table::Table;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 fn labelled(label: &str) -> ReadOptions {
     ReadOptions { label: label.parse().ok(), ..ReadOptions::default() }
@@ -205,15 +204,19 @@ fn a_block_is_the_same_by_rows_and_by_columns() {
     assert_eq!(columns.into_row_major(), by_rows);
 }
 
+#[cfg(feature = "parquet")]
 /// Row groups of columns `a` (null where it is NaN), `b` and the label `y` (null where it is empty).
 fn parquet(groups: &[(Vec<f64>, Vec<f32>, Vec<&str>)]) -> Vec<u8> {
     use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, FloatType};
     let schema =
         "message t { OPTIONAL DOUBLE a; REQUIRED FLOAT b; OPTIONAL BYTE_ARRAY y (UTF8); REQUIRED INT32 n; }";
     let schema = parquet::schema::parser::parse_message_type(schema).expect("a schema");
-    let mut writer =
-        parquet::file::writer::SerializedFileWriter::new(Vec::new(), schema.into(), Arc::default())
-            .expect("a writer");
+    let mut writer = parquet::file::writer::SerializedFileWriter::new(
+        Vec::new(),
+        schema.into(),
+        std::sync::Arc::default(),
+    )
+    .expect("a writer");
     for (a, b, y) in groups {
         let mut group = writer.next_row_group().expect("a row group");
         let mut column = group.next_column().expect("a column").expect("a column");
@@ -239,12 +242,14 @@ fn parquet(groups: &[(Vec<f64>, Vec<f32>, Vec<&str>)]) -> Vec<u8> {
     writer.into_inner().expect("bytes")
 }
 
+#[cfg(feature = "parquet")]
 /// A group of so many rows.
 fn group(n: usize) -> (Vec<f64>, Vec<f32>, Vec<&'static str>) {
     let a = (0..n).map(|i| (i as f64).sin()).collect();
     (a, (0..n).map(|i| i as f32 * 0.5).collect(), (0..n).map(|i| ["u", "v", " w "][i % 3]).collect())
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn parquet_is_read_in_blocks_within_its_row_groups() {
     // A block of three columns has 65536 rows: one row group is cut, the others are not.
@@ -257,6 +262,7 @@ fn parquet_is_read_in_blocks_within_its_row_groups() {
     }
 }
 
+#[cfg(feature = "parquet")]
 #[test]
 fn rows_of_parquet_that_cannot_be_used_are_named_and_skipped() {
     let (mut a, mut b, mut y) = group(70_000);

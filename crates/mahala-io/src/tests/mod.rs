@@ -6,6 +6,7 @@ mod libsvm;
 mod missing;
 mod npy;
 mod numbers;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod record;
 mod source;
