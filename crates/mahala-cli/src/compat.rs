@@ -3,13 +3,13 @@
 //! An option that was typed is either used or refused with what to do instead. Defaults are never refused: only what
 //! stands on the command line is looked up.
 
-use crate::args::{Command, LearnArgs, RankArg};
 use crate::commands::evaluate::Evaluate;
 use crate::commands::export::{Export, Form, form_of};
 use crate::commands::fit::{Fit, PairsArg};
 use crate::commands::tune::Tune;
-use crate::kernel_args::KernelName;
-use crate::methods::{Method, MethodArgs, check_steering};
+use crate::options::kernel::KernelName;
+use crate::options::method::{Method, MethodArgs, check_steering};
+use crate::options::{Command, LearnArgs, RankArg};
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;

@@ -11,6 +11,6 @@ pub(crate) const EXAMPLES: &str = "Examples:
 /// Prints the script.
 pub(crate) fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::args::Cli::command(), "mahala", &mut script);
+    clap_complete::generate(shell, &mut crate::options::Cli::command(), "mahala", &mut script);
     Ok(mahala_io::write_atomic(std::path::Path::new("-"), &script)?)
 }

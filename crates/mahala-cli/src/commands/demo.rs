@@ -1,8 +1,9 @@
 //! `mahala demo`: what it does, on a bundled data set.
 
-use crate::args::{InputArgs, dataset};
 use crate::commands::{evaluate, print, tune};
-use crate::{say, table};
+use crate::options::{InputArgs, dataset};
+use crate::say;
+use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};

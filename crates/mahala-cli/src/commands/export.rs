@@ -1,7 +1,8 @@
 //! `mahala export`: a model for other programs.
 
 use crate::commands::{create_output, load_model};
-use crate::{say, table};
+use crate::say;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{Mat, Metric, Model, Precision, onnx_model};

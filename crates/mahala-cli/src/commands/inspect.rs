@@ -1,7 +1,7 @@
 //! `mahala inspect`: what a model file holds.
 
 use crate::commands::{load_model, print};
-use crate::table;
+use crate::terminal::table;
 use anyhow::Result;
 use clap::Args;
 use mahala::{Calibration, Kernel, KernelMap, Model};

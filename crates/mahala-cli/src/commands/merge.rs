@@ -1,7 +1,8 @@
 //! `mahala merge`: sums of parts added together.
 
 use crate::commands::{create_output, load_moments};
-use crate::{say, table};
+use crate::say;
+use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{ClassMoments, Moments};

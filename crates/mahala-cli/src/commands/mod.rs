@@ -5,16 +5,14 @@ pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod export;
 pub(crate) mod fit;
-mod fit_gmml;
-mod fit_method;
-mod fit_stream;
-mod impute;
 pub(crate) mod inspect;
 pub(crate) mod merge;
 pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
 pub(crate) mod predict;
+pub(crate) mod read;
+mod stream_moments;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
@@ -56,7 +54,7 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
             "note: {} columns are too many to search with what lies outside the span of the training rows (weight {}): \
              distances between other rows come out too small",
             model.columns(),
-            crate::table::rounded(weight)
+            crate::terminal::table::rounded(weight)
         )),
     }
     model
@@ -117,5 +115,5 @@ pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Resu
 
 /// Writes text to stdout; a closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    Ok(mahala_io::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())?)
+    Ok(mahala_io::write_atomic(Path::new("-"), crate::terminal::table::printable(text).as_bytes())?)
 }

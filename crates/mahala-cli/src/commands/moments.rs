@@ -1,8 +1,10 @@
 //! `mahala moments`: the sums of a part of the rows, to be merged with those of others.
 
-use crate::args::InputArgs;
 use crate::commands::create_output;
-use crate::{say, sums, table};
+use crate::commands::stream_moments;
+use crate::options::InputArgs;
+use crate::say;
+use crate::terminal::table;
 use anyhow::Result;
 use clap::Args;
 use mahala_io::ColumnRef;
@@ -34,7 +36,7 @@ pub(crate) struct MomentsCommand {
 pub(crate) fn run(args: &MomentsCommand) -> Result<()> {
     let mut output = create_output(&args.output, &[&args.data])?;
     let mut stream = Stream::open(&args.data, &args.input.options(Some(&args.label)))?;
-    let moments = sums::moments(&mut stream)?;
+    let moments = stream_moments::moments(&mut stream)?;
     output.write_all(&moments.to_bytes())?;
     output.commit()?;
     stream.notes().iter().for_each(|note| say(&format!("note: {note}")));

@@ -1,8 +1,8 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
-use crate::args::{InputArgs, at_least, transformed};
 use crate::commands::{create_output, load_model, with_outside};
-use crate::table;
+use crate::options::{InputArgs, at_least, transformed};
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Rows};

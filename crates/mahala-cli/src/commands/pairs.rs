@@ -1,8 +1,9 @@
 //! `mahala pairs`: distances of pairs, and whether they are the same or different.
 
-use crate::args::{InputArgs, rows};
 use crate::commands::{create_output, load_model};
-use crate::{say, table};
+use crate::options::{InputArgs, rows};
+use crate::say;
+use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use mahala::{KernelMetric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};

@@ -1,9 +1,10 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
-use crate::args::{InputArgs, at_least, labels, transformed};
 use crate::commands::{create_output, load_model, with_outside};
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::{InputArgs, at_least, labels, transformed};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows, canonical_label};

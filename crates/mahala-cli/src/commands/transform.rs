@@ -1,9 +1,10 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
-use crate::args::{InputArgs, transformed};
 use crate::commands::{create_output, load_model};
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::{InputArgs, transformed};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Model, Rows};

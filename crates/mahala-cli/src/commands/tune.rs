@@ -1,9 +1,9 @@
 //! `mahala tune`: the cross-validated error for every t.
 
-use crate::args::{InputArgs, LearnArgs, dataset, explain};
 use crate::commands::fit::PairsArg;
 use crate::commands::{create_output, print, write_figure};
-use crate::progress::Progress;
+use crate::options::{InputArgs, LearnArgs, dataset, explain};
+use crate::terminal::progress::Progress;
 use anyhow::Result;
 use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};

@@ -1,12 +1,13 @@
 //! `mahala fit --method`: any method but GMML.
 
-use crate::args::{RankArg, dataset};
+use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
-use crate::commands::fit_gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::print;
-use crate::methods::{Configured, Method, configure};
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::method::{Configured, Method, configure};
+use crate::options::{RankArg, dataset};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use mahala::learners::{Learned, Report, Step, Training};
 use mahala::{

@@ -1,11 +1,12 @@
 //! `mahala fit` by the closed form: from labels, from sets of labels, from pairs.
 
-use crate::args::{dataset, explain, labels, rows};
-use crate::beyond::{LocalBy, describe_local};
 use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
 use crate::commands::print;
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::extensions::{LocalBy, describe_local};
+use crate::options::{dataset, explain, labels, rows};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use mahala::{
     Criterion, Dataset, Diagnostics, Gmml, HeldOut, Labels, LearnedSpan, LocalGmml, Model, Pairs, Rows,

@@ -1,7 +1,7 @@
 //! Options for reading files, and the reading.
 
-use crate::progress::Progress;
 use crate::say;
+use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::Labels;
@@ -174,7 +174,7 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     progress.finish();
     table.notes.iter().for_each(|note| say(&format!("note: {note}")));
     // What the table takes is not there for learning.
-    crate::machine::tell_memory();
+    crate::system::tell_memory();
     Ok(table)
 }
 

@@ -1,6 +1,6 @@
 //! The methods, behind one face: which there are, and how the options reach them.
 
-use crate::args::{LearnArgs, RankArg, at_least, explain};
+use crate::options::{LearnArgs, RankArg, at_least, explain};
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use mahala::learners::{Learned, Learner, Order, Report, Step, Training, learn_standardized, named};

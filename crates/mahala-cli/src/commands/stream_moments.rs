@@ -1,7 +1,8 @@
 //! One pass over a stream: sums for each class, and a sample of the rows.
 
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
 use mahala_io::{Block, Stream};

@@ -1,8 +1,13 @@
 //! What can be typed: subcommands, and the groups of options they share.
 
+pub(crate) mod extensions;
+pub(crate) mod kernel;
+pub(crate) mod method;
+
 use crate::commands;
-pub(crate) use crate::reading::InputArgs;
-use crate::{say, table};
+pub(crate) use crate::commands::read::InputArgs;
+use crate::say;
+use crate::terminal::table;
 use anyhow::{Context as _, Result, anyhow, bail};
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};

@@ -14,7 +14,7 @@ pub(crate) fn handle() {
 
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let ending = [SIGINT, SIGTERM, SIGHUP].into_iter();
-    let ending = ending.filter(|&signal| signal != SIGHUP || !crate::machine::ignores(signal.unsigned_abs()));
+    let ending = ending.filter(|&signal| signal != SIGHUP || !crate::system::ignores(signal.unsigned_abs()));
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(ending) {
         // Where there is no room for a thread, the limit of memory is told in words soon after.
         let _ = std::thread::Builder::new().stack_size(256 << 10).spawn(move || {

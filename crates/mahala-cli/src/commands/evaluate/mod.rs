@@ -1,12 +1,15 @@
 //! `mahala evaluate`: the error of nearest neighbours on held-out rows, method by method.
 
-use crate::args::{InputArgs, LearnArgs, RankArg, at_least, dataset};
+mod impute;
+
+use crate::commands::evaluate::impute::Gaps;
 use crate::commands::fit::PairsArg;
-use crate::commands::impute::Gaps;
 use crate::commands::{create_output, print, write_figure};
-use crate::methods::{Configured, Method, MethodArgs, configure};
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::method::{Configured, Method, MethodArgs, configure};
+use crate::options::{InputArgs, LearnArgs, RankArg, at_least, dataset};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use mahala::learners::{Report, Training};

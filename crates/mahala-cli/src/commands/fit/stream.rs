@@ -1,12 +1,14 @@
 //! `mahala fit` without all rows at hand: in a stream, or from sums.
 
-use crate::args::{dataset, explain};
+use crate::commands::fit::gmml::{Learned, write_and_report};
 use crate::commands::fit::{Fit, PairsArg, keeps_rows};
-use crate::commands::fit_gmml::{Learned, write_and_report};
 use crate::commands::load_moments;
-use crate::methods::Method;
-use crate::progress::Progress;
-use crate::{say, sums, table};
+use crate::commands::stream_moments;
+use crate::options::method::Method;
+use crate::options::{dataset, explain};
+use crate::say;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
 use anyhow::{Result, bail};
 use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
 use mahala_io::AtomicFile;
@@ -51,7 +53,7 @@ pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<
     };
     let mut stream = Stream::open(data, &args.input.options(Some(label)))?;
     let gmml = args.learn.gmml(PairRule::All, stream.names.len())?;
-    let (summed, sample) = sums::all_pairs(&mut stream, &gmml)?;
+    let (summed, sample) = stream_moments::all_pairs(&mut stream, &gmml)?;
     stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
     let (rows, whole) = (sample.seen(), sample.is_whole());
     let sample = sample.into_data()?;

@@ -1,6 +1,6 @@
 //! Options of `fit` that go beyond the paper: weights, sets of labels, probabilities, local metrics.
 
-use crate::table;
+use crate::terminal::table;
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 use mahala::{

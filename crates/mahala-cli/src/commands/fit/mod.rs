@@ -1,13 +1,17 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
-use crate::args::{InputArgs, LearnArgs, PriorArg};
-use crate::beyond::BeyondArgs;
+mod gmml;
+mod method;
+mod stream;
+
 use crate::commands::create_output;
-use crate::commands::fit_gmml::fit_gmml;
-use crate::commands::fit_method::fit_method;
-use crate::commands::fit_stream::{Streams, fit_moments, fit_stream, streams};
-use crate::kernel_args::KernelArgs;
-use crate::methods::{Method, MethodArgs};
+use crate::commands::fit::gmml::fit_gmml;
+use crate::commands::fit::method::fit_method;
+use crate::commands::fit::stream::{Streams, fit_moments, fit_stream, streams};
+use crate::options::extensions::BeyondArgs;
+use crate::options::kernel::KernelArgs;
+use crate::options::method::{Method, MethodArgs};
+use crate::options::{InputArgs, LearnArgs, PriorArg};
 use anyhow::{Result, bail};
 use clap::Args;
 use mahala::{Model, PairRule};
