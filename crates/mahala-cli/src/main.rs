@@ -13,6 +13,7 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use std::io::Write as _;
 use std::process::ExitCode;
+use terminal::message::{full_message, printable};
 
 /// Blocks of a stream come and go by the megabyte; this allocator keeps their pages, where others return them to the
 /// system and ask again.
@@ -27,7 +28,7 @@ fn main() -> ExitCode {
     match compat::check(&cli.command, &given).and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {}", terminal::table::printable(&message(&error)));
+            let _ = writeln!(std::io::stderr(), "error: {}", printable(&full_message(&error)));
             ExitCode::from(1)
         }
     }
@@ -57,26 +58,4 @@ fn run(cli: options::Cli) -> Result<()> {
         options::Command::Export(export) => commands::export::run(&export),
         options::Command::Completions { shell } => commands::completions::run(shell),
     }
-}
-
-/// An error and its causes, up to the first that already says what its own causes say.
-fn message(error: &anyhow::Error) -> String {
-    let mut parts = Vec::new();
-    for cause in error.chain() {
-        parts.push(cause.to_string());
-        let io = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        if cause.is::<mahala_io::ReadError>()
-            || cause.is::<mahala_io::pairs::PairsError>()
-            || cause.is::<mahala_io::WriteError>()
-            || io.is_some_and(|inner| inner.is::<mahala_io::WriteError>())
-        {
-            break;
-        }
-    }
-    parts.join(": ")
-}
-
-/// Says something to the person at the terminal.
-fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", terminal::table::printable(message));
 }

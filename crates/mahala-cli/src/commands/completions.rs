@@ -3,11 +3,6 @@
 use anyhow::Result;
 use clap::CommandFactory as _;
 
-pub(crate) const EXAMPLES: &str = "Examples:
-  mahala completions bash > ~/.local/share/bash-completion/completions/mahala
-  mahala completions zsh > ~/.zfunc/_mahala
-  mahala completions fish > ~/.config/fish/completions/mahala.fish";
-
 /// Prints the script.
 pub(crate) fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();

@@ -1,8 +1,11 @@
 //! One file per subcommand.
 
 pub(crate) mod completions;
+mod configured;
+mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+mod explain;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod inspect;
@@ -11,11 +14,12 @@ pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
 pub(crate) mod predict;
-pub(crate) mod read;
+mod read;
 mod stream_moments;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
+use crate::terminal::message::print_message;
 use anyhow::{Result, anyhow, bail};
 use mahala::{Error, Model, Moments};
 use mahala_io::AtomicFile;
@@ -50,11 +54,11 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
     let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) else { return model };
     match model.metric.with_outside_as_components() {
         Ok(metric) => model.metric = metric,
-        Err(_) => crate::say(&format!(
+        Err(_) => print_message(&format!(
             "note: {} columns are too many to search with what lies outside the span of the training rows (weight {}): \
              distances between other rows come out too small",
             model.columns(),
-            crate::terminal::table::rounded(weight)
+            crate::terminal::format::rounded(weight)
         )),
     }
     model
@@ -109,11 +113,6 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
 pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Result<()> {
     file.write_all(svg.as_bytes())?;
     file.commit()?;
-    crate::say(&format!("wrote {}", path.display()));
+    print_message(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-/// Writes text to stdout; a closed pipe is no error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    Ok(mahala_io::write_atomic(Path::new("-"), crate::terminal::table::printable(text).as_bytes())?)
 }

@@ -1,63 +1,18 @@
 //! Options for reading files, and the reading.
 
-use crate::say;
+use crate::options::input::InputArgs;
+use crate::terminal::message::print_notes;
 use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use clap::Args;
 use mahala::Labels;
-use mahala_io::{ColumnRef, Format, Header, Missing, ReadError, ReadOptions, Table, read_table};
+use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, Table, read_table};
 use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
 
 /// Numbers of more than so many bytes are read in a stream.
 const LARGE: u64 = 256 << 20;
 
-/// How files are read.
-#[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Reading")]
-pub(crate) struct InputArgs {
-    /// Leave out this column (may be given several times)
-    #[arg(long, value_name = "COLUMN")]
-    pub ignore: Vec<ColumnRef>,
-    /// What to do about missing cells
-    #[arg(long, value_enum, default_value_t)]
-    pub missing: Missing,
-    /// Whether the first record names the columns
-    #[arg(long, value_enum, default_value_t)]
-    pub header: Header,
-    /// The character between cells [default: found from the first lines]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
-    pub delimiter: Option<u8>,
-    /// The format of the input [default: found from name and content]
-    #[arg(long, value_enum)]
-    pub format: Option<Format>,
-    /// Leave out up to so many rows that cannot be read, and say where the first are
-    #[arg(long, value_name = "N")]
-    pub skip_bad_rows: Option<u64>,
-    /// The most bytes of numbers to hold; what memory allows, if there is none.
-    #[arg(skip)]
-    pub most_bytes: Option<u64>,
-}
-
 impl InputArgs {
-    /// The options for a file with (or without) a label column.
-    pub(crate) fn options(&self, label: Option<&ColumnRef>) -> ReadOptions {
-        ReadOptions {
-            label: label.cloned(),
-            ignore: self.ignore.clone(),
-            features: None,
-            header: self.header,
-            delimiter: self.delimiter,
-            missing: self.missing,
-            means: None,
-            format: self.format,
-            sparse: false,
-            skip_bad_rows: self.skip_bad_rows,
-            // A table grows by doubling, and what is learned from it needs room, too.
-            most_bytes: Some(self.most_bytes.unwrap_or((1e9 * mahala::memory_limit_gb() / 3.0) as u64)),
-        }
-    }
-
     /// Opens a stream of the rows that a model wants.
     pub(crate) fn stream_for(
         &self,
@@ -114,7 +69,7 @@ impl InputArgs {
         read(path, &self.options(label))
     }
 
-    /// Reads rows and, from a column that is no feature, the family of each.
+    /// Reads rows and, from a column that is no feature, the group of each.
     pub(crate) fn read_grouped(
         &self,
         path: &Path,
@@ -130,14 +85,14 @@ impl InputArgs {
         let table = read(path, &options)?;
         let mut options = self.options(Some(groups));
         options.ignore.extend(label.cloned());
-        let families = read(path, &options)?;
-        if families.row_numbers != table.row_numbers {
+        let grouped = read(path, &options)?;
+        if grouped.row_numbers != table.row_numbers {
             bail!(
                 "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
                 table.source
             );
         }
-        Ok((table, families.labels.map(Labels::new)))
+        Ok((table, grouped.labels.map(Labels::new)))
     }
 
     /// Reads a table whose rows may stay sparse.
@@ -172,16 +127,8 @@ fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let progress = Progress::spinner(&format!("reading {source}"));
     let table = read_table(path, options)?;
     progress.finish();
-    table.notes.iter().for_each(|note| say(&format!("note: {note}")));
+    print_notes(&table.notes);
     // What the table takes is not there for learning.
     crate::system::tell_memory();
     Ok(table)
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text {
-        "\\t" | "tab" => Ok(b'\t'),
-        _ if text.len() == 1 => Ok(text.as_bytes()[0]),
-        _ => Err("the delimiter must be one ASCII character, or 'tab'".into()),
-    }
 }

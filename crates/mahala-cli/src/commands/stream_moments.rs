@@ -1,8 +1,8 @@
 //! One pass over a stream: sums for each class, and a sample of the rows.
 
-use crate::say;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
 use crate::terminal::progress::Progress;
-use crate::terminal::table;
 use anyhow::{Result, bail};
 use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
 use mahala_io::{Block, Stream};
@@ -115,9 +115,9 @@ fn all_pairs_within(
             stream.source
         );
     };
-    say(&format!(
+    print_message(&format!(
         "note: {} and more are too many for sums of each; all is read twice",
-        table::grouped(classes as u64) + " classes"
+        format::grouped(classes as u64) + " classes"
     ));
     let mut seen = sample();
     let summed = two_pass(&mut first, &mut second, &mut seen)?;
@@ -163,7 +163,7 @@ fn pass(
             too_many = Some(TooMany { classes, gigabytes: bytes as f64 / 1e9 });
             bail!("too many classes");
         }
-        progress.tell(&format!("reading {}: {}", "rows", table::grouped(total.rows())));
+        progress.tell(&format!("reading {}: {}", "rows", format::grouped(total.rows())));
         Ok(())
     });
     progress.finish();

@@ -1,25 +1,20 @@
 //! Options of `fit` that go beyond the paper: weights, sets of labels, probabilities, local metrics.
 
-use crate::terminal::table;
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mahala::{
-    Calibration, HeldOut, Labels, LocalMetrics, Locality, Pairs, Random, Share, Stream, pair_budget,
-};
-use mahala_io::Table;
-use std::collections::BTreeSet;
+use mahala::{Calibration, HeldOut, Locality, Share};
 use std::str::FromStr;
 
 /// What more can be learned, and from what.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Beyond the paper")]
-pub(crate) struct BeyondArgs {
+pub(crate) struct ExtensionArgs {
     /// The column with the weight of each row, by name: a row of weight 2 counts as two
     #[arg(long, value_name = "COLUMN")]
     pub weights: Option<String>,
     /// Probabilities for `pairs`, from held-out pairs; they set the threshold, too
     #[arg(long, value_enum, value_name = "METHOD")]
-    pub calibrate: Option<Method>,
+    pub calibrate: Option<CalibrationMethod>,
     /// The label holds several, with this between them, such as 'a;b': pairs are as similar as their labels overlap
     #[arg(long, value_name = "SEPARATOR")]
     pub multilabel: Option<String>,
@@ -36,7 +31,7 @@ pub(crate) struct BeyondArgs {
 
 /// How distances become probabilities.
 #[derive(ValueEnum, Debug, Clone, Copy)]
-pub(crate) enum Method {
+pub(crate) enum CalibrationMethod {
     /// A logistic curve: for few pairs
     Platt,
     /// Any falling curve: for thousands of pairs
@@ -60,36 +55,12 @@ impl FromStr for LocalBy {
     }
 }
 
-impl Method {
+impl CalibrationMethod {
     pub(crate) fn fit(self, held: &HeldOut) -> mahala::Result<Calibration> {
         match self {
             Self::Platt => Calibration::platt(&held.distances, &held.pairs),
             Self::Isotonic => Calibration::isotonic(&held.distances, &held.pairs),
         }
-    }
-}
-
-impl BeyondArgs {
-    /// Pairs of rows with several labels, as similar as those overlap.
-    pub(crate) fn pairs_of_sets(&self, table: &Table, separator: &str, seed: u64) -> Result<Pairs> {
-        if separator.is_empty() {
-            bail!("--multilabel is empty\nhint: what stands between two labels, such as --multilabel ';'");
-        }
-        let cells = table.labels.as_ref().context("there is no label column\nhint: --label COLUMN")?;
-        let sets: Vec<BTreeSet<&str>> = cells
-            .iter()
-            .map(|cell| cell.split(separator).map(str::trim).filter(|label| !label.is_empty()).collect())
-            .collect();
-        // All labels in the library's order, as codes.
-        let all = Labels::new(sets.iter().flatten());
-        let mut codes = all.codes().iter().copied();
-        let sets: Vec<Vec<u32>> = sets.iter().map(|set| codes.by_ref().take(set.len()).collect()).collect();
-        if all.class_count() < 2 {
-            let seen = table::count(all.class_count() as u64, "label");
-            bail!("{}: there is only {seen} when cells are split at '{separator}'", table.source);
-        }
-        let budget = self.pair_budget.unwrap_or_else(|| pair_budget(all.class_count()).max(20_000));
-        Ok(Pairs::from_label_sets(&sets, budget, &mut Random::of(seed, Stream::Pairs))?)
     }
 }
 
@@ -99,19 +70,6 @@ impl std::fmt::Display for LocalBy {
             Locality::Class => f.write_str("class"),
             Locality::Cluster(count) => write!(f, "cluster:{count}"),
         }
-    }
-}
-
-/// What was learned locally, in words.
-pub(crate) fn describe_local(local: &LocalMetrics) -> String {
-    let metrics = table::count(local.maps.maps().len() as u64, "local metric");
-    let error = |share: f64| local.curve.iter().find(|point| point.0 == share).map(|point| 100.0 * point.1);
-    match (error(0.0), error(local.share)) {
-        (Some(global), Some(least)) => format!(
-            "{metrics}: share {} chosen by cross-validation (error {least:.2} %, global {global:.2} %)",
-            local.share
-        ),
-        _ => format!("{metrics}: share {} as given", local.share),
     }
 }
 

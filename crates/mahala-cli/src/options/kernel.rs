@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use mahala::{Gmml, Kernel, KernelGmml, Rows};
 
-use crate::options::at_least;
+use crate::options::parse::at_least;
 
 /// Learning in the feature space of a kernel.
 #[derive(Args, Debug, Clone)]

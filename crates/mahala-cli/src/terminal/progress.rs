@@ -25,7 +25,7 @@ impl Progress {
     }
 
     fn appearing(bar: ProgressBar, template: &str, message: &str) -> Self {
-        bar.set_message(crate::terminal::table::printable(message).into_owned());
+        bar.set_message(crate::terminal::message::printable(message).into_owned());
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -49,7 +49,7 @@ impl Progress {
 
     /// Says something else.
     pub(crate) fn tell(&self, message: &str) {
-        self.bar.set_message(crate::terminal::table::printable(message).into_owned());
+        self.bar.set_message(crate::terminal::message::printable(message).into_owned());
     }
 
     /// One more step is done.

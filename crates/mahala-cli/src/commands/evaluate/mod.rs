@@ -1,82 +1,28 @@
 //! `mahala evaluate`: the error of nearest neighbours on held-out rows, method by method.
 
 mod impute;
+mod report;
 
+use crate::commands::configured::{Configured, configure};
+use crate::commands::dataset::dataset;
 use crate::commands::evaluate::impute::Gaps;
-use crate::commands::fit::PairsArg;
-use crate::commands::{create_output, print, write_figure};
-use crate::options::method::{Configured, Method, MethodArgs, configure};
-use crate::options::{InputArgs, LearnArgs, RankArg, at_least, dataset};
-use crate::say;
+use crate::commands::explain::explain_setting;
+use crate::commands::{create_output, write_figure};
+use crate::options::evaluate::Evaluate;
+use crate::options::learn::RankArg;
+use crate::options::method::{Method, MethodArgs};
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_result;
 use crate::terminal::progress::Progress;
-use crate::terminal::table;
-use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use anyhow::{Result, bail};
 use mahala::learners::{Report, Training};
 use mahala::{Dataset, Folds, Gmml, Labels, Random, wrong_votes};
-use mahala_io::ColumnRef;
-use mahala_plot::BarPlot;
 use rayon::prelude::*;
-use serde_json::{Value, json};
+use report::{Count, Outcome, figure, table_of, to_json, to_text};
+use serde_json::json;
 use std::collections::HashSet;
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Instant;
-
-/// Options of `mahala evaluate`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala evaluate wine.csv --label class                    40 runs of halves
-  mahala evaluate wine.csv --label class --methods gmml --pairs sampled
-      as in the paper
-  mahala evaluate wine.csv --label class --methods gmml,itml --set gamma=0.1
-  mahala evaluate wine.csv --label class --folds 10 --json
-  mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
-pub(crate) struct Evaluate {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
-    pub data: PathBuf,
-    /// The column with the classes, by name or position (-1: the last)
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub label: Option<ColumnRef>,
-    /// The methods to compare; an option goes to those that have it, and is refused if none has
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Auto])]
-    pub methods: Vec<Method>,
-    /// How often to draw halves, each tested against the other
-    #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1))]
-    #[arg(conflicts_with_all = ["folds", "train_rows", "test_rows"])]
-    pub runs: usize,
-    /// Cross-validate over this many folds instead of halves
-    #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
-    pub folds: Option<usize>,
-    /// Learn on these rows only, such as 1-528,600
-    #[arg(long, value_name = "ROWS", requires = "test_rows")]
-    pub train_rows: Option<RowRanges>,
-    /// Test on these rows
-    #[arg(long, value_name = "ROWS", requires = "train_rows")]
-    pub test_rows: Option<RowRanges>,
-    /// Pairs to learn from: all, or the paper's random sample
-    #[arg(long, default_value = "all", value_name = "all|sampled")]
-    pub pairs: PairsArg,
-    /// The column that names each row's group: no group is both learned on and tested, nor split where something is chosen
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub groups: Option<ColumnRef>,
-    /// Draw the errors into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Print the results as JSON
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub learn: LearnArgs,
-    #[command(flatten)]
-    pub method: MethodArgs,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
-
-/// Rows by number, from 1: `1-528,600`.
-#[derive(Debug, Clone)]
-pub(crate) struct RowRanges(Vec<(u64, u64)>);
 
 /// One division of the rows: what to learn on and what to test.
 struct Split {
@@ -119,25 +65,6 @@ impl Part {
 /// Several splits whose errors are counted together.
 type Run = Vec<Split>;
 
-/// How many of the tested rows were put into a wrong class.
-#[derive(Clone, Copy, Default)]
-struct Count {
-    wrong: usize,
-    tested: usize,
-}
-
-struct Outcome {
-    method: Method,
-    /// One a run.
-    counts: Vec<Count>,
-    /// One a split.
-    t: Vec<f64>,
-    /// One a split.
-    reports: Vec<Report>,
-    fit_seconds: f64,
-    selection_seconds: f64,
-}
-
 /// Evaluates every method on the same splits.
 pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
@@ -159,19 +86,19 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         .map(|method| evaluate(method, &data, &runs, &progress))
         .collect::<Result<Vec<_>>>()
         .map_err(|error| match error.downcast::<mahala::Error>() {
-            Ok(error) => args.method.explain(error, &table.names),
+            Ok(error) => explain_setting(&args.method, error, &table.names),
             Err(other) => other,
         })?;
     progress.finish();
-    outcomes.iter().filter_map(Outcome::warning).for_each(|warning| say(&warning));
+    outcomes.iter().filter_map(Outcome::warning).for_each(|warning| print_message(&warning));
     if let (Some(svg), Some(path)) = (svg, &args.svg) {
         write_figure(svg, path, &figure(&table.source, &data.rows, &outcomes).to_svg())?;
     }
     let json = to_json(&table.source, &data.rows, &protocol, &outcomes);
     if args.json {
-        print(&format!("{json:#}\n"))
+        print_result(&format!("{json:#}\n"))
     } else {
-        print(&to_text(&table.source, &data.rows, &protocol, &outcomes))
+        print_result(&to_text(&table.source, &data.rows, &protocol, &outcomes))
     }
 }
 
@@ -192,7 +119,7 @@ fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Ve
         if seen < folds {
             bail!(
                 "--groups names {}, too few for {folds} folds that keep them whole",
-                table::count(seen as u64, "group")
+                format::count(seen as u64, "group")
             );
         }
     }
@@ -211,7 +138,7 @@ fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Ve
     let mut protocol = match args.folds {
         Some(k) => format!("{k}-fold cross-validation"),
         None => {
-            format!("{} of random halves, each tested against the other", table::count(runs as u64, "run"))
+            format!("{} of random halves, each tested against the other", format::count(runs as u64, "run"))
         }
     };
     if data.groups.is_some() {
@@ -234,14 +161,14 @@ fn check_apart(split: &Split, groups: &Labels) -> Result<()> {
 fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     for split in runs.iter().flatten() {
         if k > split.train.len() {
-            let rows = table::count(split.train.len() as u64, "row");
+            let rows = format::count(split.train.len() as u64, "row");
             bail!("-k is {k}, but only {rows} can vote");
         }
         let learned: HashSet<&usize> = split.train.iter().collect();
         let both = split.test.iter().filter(|row| learned.contains(row)).count();
         if both > 0 {
-            let rows = table::count(both as u64, "row");
-            say(&format!("note: {rows} both learned on and tested: the error comes out too small"));
+            let rows = format::count(both as u64, "row");
+            print_message(&format!("note: {rows} both learned on and tested: the error comes out too small"));
         }
     }
     Ok(())
@@ -310,88 +237,6 @@ fn measure(method: &Configured, train: &Part) -> Result<(f64, f64)> {
     Ok((fit, (whole - fit).max(0.0)))
 }
 
-fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -> Value {
-    let results: Vec<Value> = outcomes
-        .iter()
-        .map(|outcome| {
-            let errors = outcome.errors();
-            let (error_mean, error_std) = mean_and_std(&errors);
-            let Count { wrong, tested } = outcome.total();
-            let t_mean = (!outcome.t.is_empty()).then(|| mean_and_std(&outcome.t).0);
-            json!({
-                "method": outcome.method.name(), "error_mean": error_mean, "error_std": error_std,
-                "t_mean": t_mean, "fit_seconds": outcome.fit_seconds,
-                "selection_seconds": outcome.selection_seconds, "errors": errors, "t": outcome.t, "wrong": wrong, "tested": tested,
-                "iterations_mean": outcome.iterations(), "objective_mean": outcome.objective(),
-                "fits": outcome.reports.len(), "converged": outcome.converged(),
-            })
-        })
-        .collect();
-    let c = data.labels().class_count();
-    json!({
-        "dataset": source, "n": data.len(), "d": data.columns(), "c": c, "protocol": protocol, "results": results,
-    })
-}
-
-fn figure(source: &str, data: &Dataset, outcomes: &[Outcome]) -> BarPlot {
-    let (n, d, c) = (data.len(), data.columns(), data.labels().class_count());
-    let bar =
-        |outcome: &Outcome| (outcome.method.name().to_owned(), vec![Some(mean_and_std(&outcome.errors()))]);
-    BarPlot {
-        title: "Error of nearest neighbours on held-out rows".into(),
-        y_label: "error, %".into(),
-        groups: vec![(source.to_owned(), format!("n = {n}, d = {d}, c = {c}"))],
-        series: outcomes.iter().map(bar).collect(),
-    }
-}
-
-fn to_text(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -> String {
-    let (n, d, c) = (data.len(), data.columns(), data.labels().class_count());
-    let columns = table::count(d as u64, "column");
-    format!("{source}: {n} rows, {columns}, {c} classes\n{protocol}\n\n{}", table_of(outcomes))
-}
-
-fn table_of(outcomes: &[Outcome]) -> String {
-    // What iterates says how long and how far; where nothing does, two columns would be empty.
-    let iterating = outcomes.iter().any(|outcome| outcome.iterations() > 0.0);
-    let rows: Vec<Vec<String>> = outcomes
-        .iter()
-        .map(|outcome| {
-            let (mean, std) = mean_and_std(&outcome.errors());
-            let selecting = outcome.selection_seconds > 0.0 && !outcome.t.is_empty();
-            let mut row = vec![
-                outcome.method.name().to_owned(),
-                match outcome.counts[..] {
-                    [Count { wrong, tested }] => format!("{wrong}/{tested} = {mean:.2}"),
-                    _ => format!("{mean:.2} ± {std:.2}"),
-                },
-                if outcome.t.is_empty() {
-                    "–".into()
-                } else {
-                    format!("{:.3}", mean_and_std(&outcome.t).0)
-                },
-                table::seconds(outcome.fit_seconds),
-                if selecting { table::seconds(outcome.selection_seconds) } else { "–".into() },
-            ];
-            if iterating {
-                let iterations = outcome.iterations();
-                row.push(if iterations > 0.0 { format!("{iterations:.0}") } else { "–".into() });
-                row.push(outcome.objective().map_or("–".into(), table::rounded));
-            }
-            row
-        })
-        .collect();
-    let header = ["method", "error %", "mean t", "one fit", "choosing t", "iterations", "objective"];
-    table::render(if iterating { &header } else { &header[..5] }, &rows)
-}
-
-fn mean_and_std(values: &[f64]) -> (f64, f64) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    (mean, if values.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
-}
-
 /// Euclidean against GMML over repeated halves, as a table: for the demonstration.
 pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Result<String> {
     let draw = |run: usize| -> Result<Run> {
@@ -406,83 +251,4 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let compare = |method: &Configured| evaluate(method, &data, &runs, &progress);
     let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;
     Ok(table_of(&outcomes))
-}
-
-impl Outcome {
-    /// In percent, one a run.
-    fn errors(&self) -> Vec<f64> {
-        self.counts.iter().map(|count| 100.0 * count.wrong as f64 / count.tested as f64).collect()
-    }
-
-    /// The mean over all fits.
-    fn iterations(&self) -> f64 {
-        self.reports.iter().map(|report| report.iterations as f64).sum::<f64>() / self.reports.len() as f64
-    }
-
-    /// The mean over all fits, if every one has an objective.
-    fn objective(&self) -> Option<f64> {
-        let objectives: Option<Vec<f64>> = self.reports.iter().map(|report| report.objective).collect();
-        objectives.filter(|list| !list.is_empty()).map(|list| mean_and_std(&list).0)
-    }
-
-    /// How many fits went to their end.
-    fn converged(&self) -> usize {
-        self.reports.iter().filter(|report| report.outcome.is_final()).count()
-    }
-
-    /// What to say of fits that did not.
-    fn warning(&self) -> Option<String> {
-        let open = self.reports.len() - self.converged();
-        let last = self.reports.iter().map(|report| report.outcome).find(|outcome| !outcome.is_final())?;
-        let (name, fits) = (self.method.name(), self.reports.len());
-        Some(format!("warning: {name}: {open} of {fits} fits {last}"))
-    }
-
-    /// Over all runs.
-    fn total(&self) -> Count {
-        let add = |a: Count, b: &Count| Count { wrong: a.wrong + b.wrong, tested: a.tested + b.tested };
-        self.counts.iter().fold(Count::default(), add)
-    }
-}
-
-impl FromStr for RowRanges {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str| match text.trim().parse::<u64>() {
-            Ok(number) if number > 0 => Ok(number),
-            _ => Err(format!("'{text}' is not a row number (rows count from 1)")),
-        };
-        let range = |part: &str| {
-            let (from, to) = part.split_once('-').unwrap_or((part, part));
-            match (number(from)?, number(to)?) {
-                (from, to) if from <= to => Ok((from, to)),
-                (from, to) => Err(format!("{from}-{to} runs backwards")),
-            }
-        };
-        text.split(',').map(range).collect::<Result<_, _>>().map(Self)
-    }
-}
-
-impl std::fmt::Display for RowRanges {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts = self
-            .0
-            .iter()
-            .map(|(from, to)| if from == to { from.to_string() } else { format!("{from}-{to}") });
-        write!(f, "{}", parts.collect::<Vec<_>>().join(","))
-    }
-}
-
-impl RowRanges {
-    /// The positions of these rows among those that were read.
-    fn positions(&self, row_numbers: &[u64]) -> Result<Vec<usize>> {
-        let last = row_numbers.last().copied().unwrap_or(0);
-        if let Some((_, to)) = self.0.iter().find(|(_, to)| *to > last) {
-            bail!("row {to} does not exist; the file has rows 1 to {last} (the header does not count)");
-        }
-        let inside = |number: u64| self.0.iter().any(|&(from, to)| (from..=to).contains(&number));
-        let rows: Vec<usize> = (0..row_numbers.len()).filter(|&i| inside(row_numbers[i])).collect();
-        (!rows.is_empty()).then_some(rows).context("all of these rows were dropped for missing cells")
-    }
 }

@@ -1,13 +1,16 @@
 //! `mahala fit` by the closed form: from labels, from sets of labels, from pairs.
 
-use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
-use crate::commands::print;
-use crate::options::extensions::{LocalBy, describe_local};
-use crate::options::{dataset, explain, labels, rows};
-use crate::say;
+use crate::commands::dataset::{dataset, labels, rows};
+use crate::commands::explain::explain;
+use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::options::extensions::LocalBy;
+use crate::options::fit::{Fit, PairsArg};
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_result;
 use crate::terminal::progress::Progress;
-use crate::terminal::table;
 use anyhow::{Result, bail};
+use mahala::LocalMetrics;
 use mahala::{
     Criterion, Dataset, Diagnostics, Gmml, HeldOut, Labels, LearnedSpan, LocalGmml, Model, Pairs, Rows,
     Selection, SparseRows, Watch, best_threshold, squared_pair_distances, threshold_for_labels,
@@ -41,7 +44,7 @@ pub(super) fn fit_gmml(
     weights: Option<&[f64]>,
     output: AtomicFile,
 ) -> Result<()> {
-    let learned = match (&args.pairs, &args.beyond.multilabel, args.beyond.local) {
+    let learned = match (&args.pairs, &args.extensions.multilabel, args.extensions.local) {
         (PairsArg::File(path), ..) => fit_pairs(args, gmml, data, path)?,
         (_, Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
         (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
@@ -66,7 +69,7 @@ pub(super) fn write_and_report(
             "rank": model.metric.rank(), "t": learned.t, "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print(&format!("{summary:#}\n"));
+        return print_result(&format!("{summary:#}\n"));
     }
     report(args, learned, data);
     Ok(())
@@ -127,7 +130,7 @@ fn fit_linear(
         Cells::Sparse(rows) => model.transform_sparse(rows)?,
         Cells::Dense(data) => model.transform(data.rows())?,
     };
-    if let (Some(method), Cells::Dense(data)) = (args.beyond.calibrate, &cells) {
+    if let (Some(method), Cells::Dense(data)) = (args.extensions.calibrate, &cells) {
         let held = gmml.held_out_rows(data, t)?;
         model.calibration = Some(method.fit(&held)?);
         model.threshold = Some(best_threshold(&held.distances, &held.pairs));
@@ -155,7 +158,7 @@ fn fit_kernel(
 
 fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<Learned> {
     let data = dataset(table)?;
-    let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.beyond.share };
+    let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.extensions.share };
     let progress = Progress::bar("choosing t and share", mahala::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
@@ -164,7 +167,7 @@ fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<
     let local = local.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
     progress.finish();
     let threshold = threshold_for_labels(&local.fit.metric, &data, gmml.seed)?;
-    say(&describe_local(&local));
+    print_message(&describe_local(&local));
     let (t, diagnostics) = (local.fit.t, local.fit.diagnostics.clone());
     let mut model = local.fit.into_model(gmml, table.names.clone(), None, Some(threshold))?;
     model.params["local"] = json!(by.to_string());
@@ -176,7 +179,7 @@ fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<
 
 /// Rows with several labels each: pairs of them, as similar as their labels overlap.
 fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -> Result<Learned> {
-    let pairs = args.beyond.pairs_of_sets(table, separator, gmml.seed)?;
+    let pairs = args.extensions.pairs_of_sets(table, separator, gmml.seed)?;
     let rows = rows(table)?;
     let mut learned = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
     learned.model.params["multilabel"] = json!(separator);
@@ -229,7 +232,7 @@ fn learn_pairs(
 ) -> Result<Learned> {
     let explained = |error| explain(error, &table.names);
     let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
-    let held = if args.beyond.calibrate.is_some() {
+    let held = if args.extensions.calibrate.is_some() {
         gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?
     } else {
         let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
@@ -241,31 +244,34 @@ fn learn_pairs(
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
     let mut model = fit.into_model(gmml, table.names.clone(), references, Some(threshold))?;
     model.params["pairs"] = json!("given");
-    model.calibration = args.beyond.calibrate.map(|method| method.fit(&held)).transpose()?;
+    model.calibration = args.extensions.calibrate.map(|method| method.fit(&held)).transpose()?;
     Ok(Learned { model, t, diagnostics })
 }
 
 fn report(args: &Fit, learned: &Learned, data: &Table) {
     let diagnostics = &learned.diagnostics;
-    say(&format!(
+    print_message(&format!(
         "learned from {} x {}: {} similar and {} dissimilar {}",
-        table::count(data.n as u64, "row"),
-        table::count(data.names.len() as u64, "column"),
-        table::grouped(diagnostics.similar.pairs),
-        table::grouped(diagnostics.dissimilar.pairs),
+        format::count(data.n as u64, "row"),
+        format::count(data.names.len() as u64, "column"),
+        format::grouped(diagnostics.similar.pairs),
+        format::grouped(diagnostics.dissimilar.pairs),
         if diagnostics.dissimilar.pairs == 1 { "pair" } else { "pairs" }
     ));
     match &diagnostics.selection {
-        Some(selection) => say(&choice(selection)),
-        None => say(&format!("t = {} as given", learned.t)),
+        Some(selection) => print_message(&choice(selection)),
+        None => print_message(&format!("t = {} as given", learned.t)),
     }
-    say(&format!("condition of S {:.1e}, of D {:.1e}", diagnostics.condition_s, diagnostics.condition_d));
+    print_message(&format!(
+        "condition of S {:.1e}, of D {:.1e}",
+        diagnostics.condition_s, diagnostics.condition_d
+    ));
     if let Some(reason) = diagnostics.rounding_reason() {
-        say(&format!("warning: {reason}"));
+        print_message(&format!("warning: {reason}"));
     }
-    notes(args, learned, data).iter().for_each(|note| say(&format!("note: {note}")));
+    notes(args, learned, data).iter().for_each(|note| print_message(&format!("note: {note}")));
     if !is_stdout(args) {
-        say(&format!("wrote {}", args.output.display()));
+        print_message(&format!("wrote {}", args.output.display()));
     }
 }
 
@@ -280,8 +286,8 @@ fn choice(selection: &Selection) -> String {
     format!(
         "t = {} chosen on {} by cross-validation over {} ({score})",
         selection.t,
-        table::count(selection.rows as u64, on),
-        table::count(selection.folds as u64, "fold")
+        format::count(selection.rows as u64, on),
+        format::count(selection.folds as u64, "fold")
     )
 }
 
@@ -295,7 +301,7 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
             PairsArg::File(_) => "columns that differ in no pair",
             _ => "constant columns",
         };
-        notes.push(format!("{which} have weight 0: {}", table::first_names(&names)));
+        notes.push(format!("{which} have weight 0: {}", format::first_names(&names)));
     }
     let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {
@@ -312,8 +318,8 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
 
 /// Where learning happened, if not in all columns, and what the rest counts.
 fn span(span: &LearnedSpan, weight_outside: Option<f64>) -> String {
-    let directions = table::count(span.directions as u64, "direction");
-    let weight = weight_outside.map_or("0".into(), table::rounded);
+    let directions = format::count(span.directions as u64, "direction");
+    let weight = weight_outside.map_or("0".into(), format::rounded);
     if span.randomized {
         let outside = 100.0 * span.outside;
         return format!(
@@ -321,4 +327,17 @@ fn span(span: &LearnedSpan, weight_outside: Option<f64>) -> String {
         );
     }
     format!("learned inside the {directions} that the rows span; what lies outside has weight {weight}")
+}
+
+/// What was learned locally, in words.
+pub(crate) fn describe_local(local: &LocalMetrics) -> String {
+    let metrics = format::count(local.maps.maps().len() as u64, "local metric");
+    let error = |share: f64| local.curve.iter().find(|point| point.0 == share).map(|point| 100.0 * point.1);
+    match (error(0.0), error(local.share)) {
+        (Some(global), Some(least)) => format!(
+            "{metrics}: share {} chosen by cross-validation (error {least:.2} %, global {global:.2} %)",
+            local.share
+        ),
+        _ => format!("{metrics}: share {} as given", local.share),
+    }
 }

@@ -1,11 +1,16 @@
 //! `mahala fit --method`: any method but GMML.
 
+use crate::commands::configured::{Configured, configure};
+use crate::commands::dataset::dataset;
+use crate::commands::explain::explain_setting;
 use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
-use crate::commands::fit::{Fit, PairsArg, is_stdout, keeps_rows, rows_not_kept};
-use crate::commands::print;
-use crate::options::method::{Configured, Method, configure};
-use crate::options::{RankArg, dataset};
-use crate::say;
+use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::options::fit::{Fit, PairsArg};
+use crate::options::learn::RankArg;
+use crate::options::method::Method;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_result;
 use crate::terminal::progress::Progress;
 use crate::terminal::table;
 use anyhow::{Context as _, Result};
@@ -46,7 +51,7 @@ pub(super) fn fit_method(
     model.write_to(&mut output)?;
     output.commit()?;
     if !report.outcome.is_final() {
-        say(&format!("warning: {}: {}", method.method.name(), report.outcome));
+        print_message(&format!("warning: {}: {}", method.method.name(), report.outcome));
     }
     if args.json {
         let summary = json!({
@@ -54,7 +59,7 @@ pub(super) fn fit_method(
             "rank": model.metric.rank(), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print(&format!("{summary:#}\n"));
+        return print_result(&format!("{summary:#}\n"));
     }
     tell(args, method.method, data, &model, &report);
     Ok(())
@@ -119,7 +124,7 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
     let progress = Progress::spinner(name);
     let show = &mut |step: Step| {
         let objective =
-            step.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
+            step.objective.map_or(String::new(), |x| format!(", objective {}", format::rounded(x)));
         progress.tell(&match method.method {
             // What is told are thousandths of the budget.
             method if method.chooses() => {
@@ -129,7 +134,7 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
         });
     };
     let (learned, _) =
-        method.learn(training, show).map_err(|error| args.steering.explain(error, &table.names))?;
+        method.learn(training, show).map_err(|error| explain_setting(&args.steering, error, &table.names))?;
     progress.finish();
     Ok(learned)
 }
@@ -146,23 +151,23 @@ fn one_table(given: Given) -> Result<(Rows, Pairs)> {
 
 fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report) {
     let (rows, columns) =
-        (table::count(data.n as u64, "row"), table::count(data.names.len() as u64, "column"));
-    say(&format!("learned by {} from {rows} x {columns}", method.name()));
+        (format::count(data.n as u64, "row"), format::count(data.names.len() as u64, "column"));
+    print_message(&format!("learned by {} from {rows} x {columns}", method.name()));
     if report.iterations > 0 {
         let objective =
-            report.objective.map_or(String::new(), |x| format!(", objective {}", table::rounded(x)));
-        let iterations = table::count(report.iterations as u64, "iteration");
-        say(&format!("{iterations}{objective}: {}", report.outcome));
+            report.objective.map_or(String::new(), |x| format!(", objective {}", format::rounded(x)));
+        let iterations = format::count(report.iterations as u64, "iteration");
+        print_message(&format!("{iterations}{objective}: {}", report.outcome));
     }
     if let Some(choice) = &report.choice {
-        choice_in_words(choice).iter().for_each(|line| say(line));
+        choice_in_words(choice).iter().for_each(|line| print_message(line));
     }
     if let Some(note) = without_weight(data, model) {
-        say(&format!("note: {note}"));
+        print_message(&format!("note: {note}"));
     }
-    rows_not_kept(data, model).iter().for_each(|note| say(&format!("note: {note}")));
+    rows_not_kept(data, model).iter().for_each(|note| print_message(&format!("note: {note}")));
     if !is_stdout(args) {
-        say(&format!("wrote {}", args.output.display()));
+        print_message(&format!("wrote {}", args.output.display()));
     }
 }
 
@@ -174,7 +179,7 @@ fn without_weight(data: &Table, model: &Model) -> Option<String> {
     let l = model.metric.components();
     let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
     let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();
-    (!names.is_empty()).then(|| format!("columns with weight 0: {}", table::first_names(&names)))
+    (!names.is_empty()).then(|| format!("columns with weight 0: {}", format::first_names(&names)))
 }
 
 /// What the method chose; the automatic mode also why, and the best of what it tried.
@@ -191,7 +196,7 @@ fn choice_in_words(choice: &Value) -> Vec<String> {
         vec![recipe, format!("{:.2}", 100.0 * number(&trial["error"]))]
     };
     let best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
-    let folds = table::count(choice["folds"].as_u64().unwrap_or(0), "fold");
+    let folds = format::count(choice["folds"].as_u64().unwrap_or(0), "fold");
     let chosen = choice["recipes"].as_array().into_iter().flatten();
     let mut lines: Vec<String> =
         chosen.map(|member| format!("chose: {}", member["recipe"].as_str().unwrap_or_default())).collect();

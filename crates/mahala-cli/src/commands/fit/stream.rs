@@ -1,14 +1,17 @@
 //! `mahala fit` without all rows at hand: in a stream, or from sums.
 
+use crate::commands::dataset::dataset;
+use crate::commands::explain::explain;
 use crate::commands::fit::gmml::{Learned, write_and_report};
-use crate::commands::fit::{Fit, PairsArg, keeps_rows};
+use crate::commands::fit::keeps_rows;
 use crate::commands::load_moments;
 use crate::commands::stream_moments;
+use crate::options::fit::{Fit, PairsArg};
 use crate::options::method::Method;
-use crate::options::{dataset, explain};
-use crate::say;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_notes;
 use crate::terminal::progress::Progress;
-use crate::terminal::table;
 use anyhow::{Result, bail};
 use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
 use mahala_io::AtomicFile;
@@ -34,16 +37,16 @@ pub(super) fn streams(args: &Fit) -> Streams {
 
 /// Whether all rows must be at hand.
 fn needs_rows(args: &Fit) -> bool {
-    let beyond = &args.beyond;
+    let extensions = &args.extensions;
     args.method() != Method::Gmml
         || args.groups.is_some()
         || args.pairs != PairsArg::All
         || args.kernel.kernel.is_some()
         || args.learn.principal.is_some()
-        || beyond.weights.is_some()
-        || beyond.calibrate.is_some()
-        || beyond.multilabel.is_some()
-        || beyond.local.is_some()
+        || extensions.weights.is_some()
+        || extensions.calibrate.is_some()
+        || extensions.multilabel.is_some()
+        || extensions.local.is_some()
 }
 
 /// Learns from a stream.
@@ -54,12 +57,12 @@ pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<
     let mut stream = Stream::open(data, &args.input.options(Some(label)))?;
     let gmml = args.learn.gmml(PairRule::All, stream.names.len())?;
     let (summed, sample) = stream_moments::all_pairs(&mut stream, &gmml)?;
-    stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    print_notes(stream.notes());
     let (rows, whole) = (sample.seen(), sample.is_whole());
     let sample = sample.into_data()?;
     if gmml.t == TChoice::CrossValidated {
-        let (rows, sample) = (table::count(rows as u64, "row"), table::count(sample.len() as u64, "row"));
-        say(&format!(
+        let (rows, sample) = (format::count(rows as u64, "row"), format::count(sample.len() as u64, "row"));
+        print_message(&format!(
             "streamed {rows}; t chosen on {}",
             if whole { "all".into() } else { format!("a sample of {sample}") }
         ));
@@ -130,8 +133,8 @@ fn learn(
         // A sample of one class tells nothing apart.
         model.threshold = threshold_in_coordinates(&z, sample.labels(), gmml.seed).ok();
         if args.keep_rows == Some(true) && !whole {
-            let kept = table::count(z.len() as u64, "row");
-            say(&format!("note: a sample of {kept} is kept in the model, not all"));
+            let kept = format::count(z.len() as u64, "row");
+            print_message(&format!("note: a sample of {kept} is kept in the model, not all"));
         }
         if args.keep_rows == Some(true) || (whole && keeps_rows(args, z.len(), z.columns())) {
             model.references = Some((z, sample.labels().clone()));

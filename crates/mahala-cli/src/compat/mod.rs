@@ -3,18 +3,26 @@
 //! An option that was typed is either used or refused with what to do instead. Defaults are never refused: only what
 //! stands on the command line is looked up.
 
-use crate::commands::evaluate::Evaluate;
-use crate::commands::export::{Export, Form, form_of};
-use crate::commands::fit::{Fit, PairsArg};
-use crate::commands::tune::Tune;
+mod rules;
+mod settings;
+
+use crate::options::Command;
+use crate::options::evaluate::Evaluate;
+use crate::options::export::{Export, Form, form_of};
+use crate::options::fit::{Fit, PairsArg};
 use crate::options::kernel::KernelName;
-use crate::options::method::{Method, MethodArgs, check_steering};
-use crate::options::{Command, LearnArgs, RankArg};
+use crate::options::learn::{LearnArgs, RankArg};
+use crate::options::method::{Method, MethodArgs};
+use crate::options::tune::Tune;
+use Method as M;
+use Source as S;
 use anyhow::{Result, bail};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use mahala::{Components, Share, TChoice};
+use rules::{RULES, Rule, Source, check_methods, check_source, rule_of};
 use serde_json::json;
+use settings::check_steering;
 use std::collections::BTreeSet;
 
 /// The options that were typed, by the names clap has for them.
@@ -36,113 +44,6 @@ impl Given {
         self.0.contains(id)
     }
 }
-
-/// What a metric is learned from, and in what form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Labelled rows.
-    Labels,
-    /// A file of pairs.
-    Pairs,
-    /// Rows with several labels each.
-    Multilabel,
-    /// Labelled rows, with a metric for each class or cluster.
-    Local,
-    /// Labelled rows, in the feature space of a kernel.
-    Kernel,
-    /// Labelled rows, read in one pass.
-    Stream,
-    /// Sums of labelled rows.
-    Moments,
-}
-
-/// Where an option is used: by these methods, from these sources.
-struct Rule {
-    /// clap's name, with the kind of value where that matters.
-    key: &'static str,
-    option: &'static str,
-    methods: &'static [Method],
-    sources: &'static [Source],
-}
-
-use Method as M;
-use Source as S;
-
-const GMML: &[Method] = &[M::Gmml];
-const AUTOMATIC: &[Method] = &[M::Auto, M::AutoKernel];
-const EVERY_METHOD: &[Method] = &[
-    M::Euclidean,
-    M::Covariance,
-    M::Gmml,
-    M::Auto,
-    M::AutoKernel,
-    M::Recipe,
-    M::Itml,
-    M::Lmnn,
-    M::Nca,
-    M::Mcml,
-    M::Mmc,
-    M::Flatgeo,
-];
-/// Methods that learn from all pairs of labelled rows.
-const ALL_PAIRS: &[Method] = &[M::Gmml, M::Auto, M::AutoKernel, M::Recipe];
-const EVERY_SOURCE: &[Source] =
-    &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream, S::Moments];
-const ONE_METRIC: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Kernel, S::Stream, S::Moments];
-const NO_KERNEL: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Stream, S::Moments];
-/// Where every pair of rows is looked at by its classes.
-const CLASSES: &[Source] = &[S::Labels, S::Local, S::Kernel, S::Stream, S::Moments];
-const ROWS_AND_CLASSES: &[Source] = &[S::Labels, S::Local, S::Kernel];
-const ROWS: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream];
-
-const fn rule(
-    key: &'static str,
-    option: &'static str,
-    methods: &'static [Method],
-    sources: &'static [Source],
-) -> Rule {
-    Rule { key, option, methods, sources }
-}
-
-const RULES: &[Rule] = &[
-    rule("t", "--t", GMML, EVERY_SOURCE),
-    rule("lambda", "--lambda", GMML, EVERY_SOURCE),
-    rule("shrinkage", "--shrinkage", GMML, EVERY_SOURCE),
-    rule("shrink_towards", "--shrink-towards", GMML, EVERY_SOURCE),
-    rule("prior", "--prior", GMML, NO_KERNEL),
-    rule("standardize", "--standardize", EVERY_METHOD, EVERY_SOURCE),
-    rule("rank", "--rank", &[M::Gmml, M::Lmnn, M::Nca, M::Flatgeo], ONE_METRIC),
-    rule("rank=share", "--rank with a share", GMML, ONE_METRIC),
-    rule("rank=auto", "--rank auto", AUTOMATIC, &[S::Labels]),
-    rule("principal", "--principal", GMML, &[S::Labels]),
-    rule("k", "-k", EVERY_METHOD, EVERY_SOURCE),
-    rule("cv_folds", "--cv-folds", GMML, EVERY_SOURCE),
-    rule("selection_rows", "--selection-rows", &[M::Gmml, M::Auto, M::AutoKernel], EVERY_SOURCE),
-    rule("balance", "--balance", GMML, CLASSES),
-    rule("seed", "--seed", EVERY_METHOD, EVERY_SOURCE),
-    rule("groups", "--groups", &[M::Gmml, M::Auto, M::AutoKernel, M::Recipe, M::Itml], &[S::Labels]),
-    rule("pairs=all", "--pairs all", ALL_PAIRS, CLASSES),
-    rule("pairs=sampled", "--pairs sampled", GMML, ROWS_AND_CLASSES),
-    rule("pairs=file", "--pairs FILE", &[M::Gmml, M::Itml, M::Flatgeo, M::Mmc], &[S::Pairs]),
-    rule("second", "--second", EVERY_METHOD, &[S::Pairs]),
-    rule("weights", "--weights", GMML, &[S::Labels]),
-    rule("calibrate", "--calibrate", GMML, &[S::Labels, S::Pairs, S::Multilabel]),
-    rule("multilabel", "--multilabel", GMML, &[S::Multilabel]),
-    rule("pair_budget", "--pair-budget", GMML, &[S::Multilabel]),
-    rule("local", "--local", GMML, &[S::Local]),
-    rule("share", "--share", GMML, &[S::Local]),
-    rule("kernel", "--kernel", GMML, &[S::Kernel]),
-    rule("gamma", "--gamma", GMML, &[S::Kernel]),
-    rule("degree", "--degree", GMML, &[S::Kernel]),
-    rule("coef0", "--coef0", GMML, &[S::Kernel]),
-    rule("landmarks", "--landmarks", GMML, &[S::Kernel]),
-    rule("stream", "--stream", GMML, &[S::Stream]),
-    rule("moments", "--moments", GMML, &[S::Moments]),
-    rule("keep_rows", "--keep-rows", EVERY_METHOD, EVERY_SOURCE),
-    rule("set", "--set", EVERY_METHOD, ROWS),
-    rule("max_iterations", "--max-iterations", EVERY_METHOD, ROWS),
-    rule("time_limit", "--time-limit", EVERY_METHOD, ROWS),
-];
 
 /// Refuses an option that would change nothing, with what to do instead.
 pub(crate) fn check(command: &Command, given: &Given) -> Result<()> {
@@ -180,92 +81,6 @@ fn keys(given: &Given, learn: &LearnArgs, pairs: &PairsArg) -> Vec<&'static str>
     RULES.iter().filter(kind).map(|rule| rule.key).collect()
 }
 
-fn rule_of(key: &str) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| rule.key == key)
-}
-
-/// Refuses an option that none of the methods has.
-fn check_methods(key: &str, methods: &[Method]) -> Result<()> {
-    let Some(rule) = rule_of(key) else { return Ok(()) };
-    if methods.iter().any(|method| rule.methods.contains(method)) {
-        return Ok(());
-    }
-    let names: Vec<&str> = methods.iter().map(|method| method.name()).collect();
-    let (option, name) = (rule.option, names.join(", "));
-    if key == "pairs=file" {
-        bail!(
-            "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN without \
-             --pairs"
-        );
-    }
-    let takers: Vec<&str> = rule.methods.iter().map(|method| method.name()).collect();
-    let mut hint = match key {
-        "rank" if methods.iter().any(|method| method.chooses()) => {
-            "--rank auto lets it choose how many; a number goes with --method gmml, lmnn, nca or flatgeo"
-                .to_owned()
-        }
-        "pairs=all" => format!("leave it out; {name} draws pairs of its own, or needs none"),
-        _ => match takers.split_last() {
-            Some((last, [])) => format!("it goes with --method {last}"),
-            Some((last, rest)) => format!("it goes with --method {} or {last}", rest.join(", ")),
-            None => "leave it out".to_owned(),
-        },
-    };
-    if let [method] = methods
-        && method.has_parameters()
-        && !method.chooses()
-    {
-        hint.push_str(&format!("; parameters of {name} are set with --set KEY=VALUE"));
-    }
-    bail!("{option} has no effect on {name}\nhint: {hint}");
-}
-
-/// Refuses an option that is not used with what is learned from.
-fn check_source(key: &str, source: Source) -> Result<()> {
-    let Some(rule) = rule_of(key).filter(|rule| !rule.sources.contains(&source)) else { return Ok(()) };
-    let option = rule.option;
-    match (source, key) {
-        (S::Stream, _) => bail!("{option} needs all rows at once\nhint: leave {option} or --stream out"),
-        (S::Moments, _) => {
-            bail!("{option} needs all rows, and --moments has their sums alone\nhint: leave {option} out")
-        }
-        (S::Pairs, "weights") => bail!(
-            "--weights goes with --label, not with --pairs FILE\nhint: the weights of pairs are in their file, in a \
-             column 'weight'"
-        ),
-        (S::Pairs, "multilabel" | "pair_budget") => bail!(
-            "{option} goes with --label, not with --pairs FILE\nhint: graded pairs have a column 'similarity' in \
-             their file"
-        ),
-        (S::Pairs, "local" | "share") => bail!(
-            "{option} goes with --label, not with --pairs FILE\nhint: with --label, each class or cluster can have a \
-             metric"
-        ),
-        (S::Pairs, _) => bail!(
-            "{option} goes with --label, not with --pairs FILE\nhint: leave {option} out, or learn from labels \
-             without --pairs"
-        ),
-        (_, "second") => bail!("--second goes with --pairs FILE"),
-        (S::Labels, _) => bail!("{option} does not go with labelled rows\nhint: leave {option} out"),
-        (S::Multilabel, _) => {
-            bail!("{option} and --multilabel cannot be combined\nhint: leave one of them out")
-        }
-        (S::Local, "rank") => bail!(
-            "--rank and --local cannot be combined: local metrics need all coordinates\nhint: leave one of them out"
-        ),
-        (S::Local, _) => bail!("{option} and --local cannot be combined\nhint: leave one of them out"),
-        (S::Kernel, "principal") => {
-            bail!(
-                "--principal and --kernel cannot be combined\nhint: --landmarks limits the work of a kernel"
-            )
-        }
-        (S::Kernel, "prior") => {
-            bail!("--prior and --kernel cannot be combined: the prior of a kernel is the identity")
-        }
-        (S::Kernel, _) => bail!("{option} and --kernel cannot be combined\nhint: leave one of them out"),
-    }
-}
-
 /// Refuses folds and samples where nothing is chosen on them.
 fn check_choice(keys: &[&str], learn: &LearnArgs, chosen: Chosen, methods: &[Method]) -> Result<()> {
     if learn.t == TChoice::CrossValidated || methods.iter().any(|method| method.chooses()) {
@@ -298,16 +113,16 @@ fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
     for key in &keys {
         check_source(key, source)?;
     }
-    let open_share = source == S::Local && fit.beyond.share == Share::CrossValidated;
-    let folds = open_share || fit.beyond.calibrate.is_some();
+    let open_share = source == S::Local && fit.extensions.share == Share::CrossValidated;
+    let folds = open_share || fit.extensions.calibrate.is_some();
     let rows = open_share || source == S::Stream;
     check_choice(&keys, &fit.learn, Chosen { folds, rows }, &[method])?;
     check_steering(&[method], &fit.steering, &fit.learn)?;
     check_kernel(fit, given)?;
     check_weights(fit)?;
     if fit.groups.is_some() {
-        if fit.beyond.calibrate.is_some() || fit.beyond.weights.is_some() {
-            let option = if fit.beyond.weights.is_some() { "--weights" } else { "--calibrate" };
+        if fit.extensions.calibrate.is_some() || fit.extensions.weights.is_some() {
+            let option = if fit.extensions.weights.is_some() { "--weights" } else { "--calibrate" };
             bail!("--groups and {option} cannot be combined\nhint: leave one of them out");
         }
         check_groups(method, &fit.learn, &fit.steering)?;
@@ -321,8 +136,8 @@ fn source_of(fit: &Fit) -> Result<Source> {
         ("--pairs FILE", S::Pairs, matches!(fit.pairs, PairsArg::File(_))),
         ("--moments", S::Moments, fit.moments.is_some()),
         ("--stream", S::Stream, fit.stream),
-        ("--multilabel", S::Multilabel, fit.beyond.multilabel.is_some()),
-        ("--local", S::Local, fit.beyond.local.is_some()),
+        ("--multilabel", S::Multilabel, fit.extensions.multilabel.is_some()),
+        ("--local", S::Local, fit.extensions.local.is_some()),
         ("--kernel", S::Kernel, fit.kernel.kernel.is_some()),
     ];
     let asked: Vec<(&str, Source)> =
@@ -371,11 +186,11 @@ fn check_kernel(fit: &Fit, given: &Given) -> Result<()> {
 
 /// What weights of rows do not go with.
 fn check_weights(fit: &Fit) -> Result<()> {
-    if fit.beyond.weights.is_none() {
+    if fit.extensions.weights.is_none() {
         return Ok(());
     }
     let others = [
-        ("--calibrate", fit.beyond.calibrate.is_some()),
+        ("--calibrate", fit.extensions.calibrate.is_some()),
         ("--standardize", fit.learn.standardize),
         ("--pairs sampled", fit.pairs == PairsArg::Sampled),
     ];
