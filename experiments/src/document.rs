@@ -1,6 +1,6 @@
 //! A document of a few kinds of blocks, written as Markdown and as one self-contained HTML page.
 
-use crate::svg::escape;
+use mahala_plot::escape;
 
 /// A part of a document. Text may hold `` `code` ``, `**bold**` and `[words](address)`;
 /// a cell of a table may have two lines.

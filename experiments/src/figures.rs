@@ -3,7 +3,23 @@
 use crate::paper;
 use crate::protocol::{CURVES, Figure, METHODS, Method, SETS, Set};
 use crate::results::{Results, least};
-use crate::svg::Canvas;
+use mahala_plot::{Anchor, Area, Canvas, Style};
+
+/// The colours of Okabe and Ito, a grey and a violet, as (light page, dark page), in the order of the methods; bars of the
+/// paper are pale.
+const STYLE: Style = Style {
+    colours: &[
+        ("#6b7280", "#b4bcc6"),
+        ("#0072b2", "#3f96dc"),
+        ("#d55e00", "#ec7a3c"),
+        ("#009e73", "#2cb58b"),
+        ("#cc79a7", "#dd93bd"),
+        ("#b3a300", "#f0e442"),
+        ("#56b4e9", "#93d0f5"),
+        ("#7a3e9d", "#b98be0"),
+    ],
+    rules: ".m-pale{fill-opacity:.22;stroke-width:1.1}\n",
+};
 
 const WIDTH: f64 = 780.0;
 const MARGIN: f64 = 20.0;
@@ -35,8 +51,8 @@ impl Plot {
         let last = (self.high / step + 1e-9).floor() as i64;
         for i in first..=last {
             let y = self.y(i as f64 * step);
-            canvas.line("x-grid", (self.left, y), (self.left + self.width, y));
-            canvas.text("tick small end", (self.left - 6.0, y + 4.0), &format!("{}", i as f64 * step));
+            canvas.line("m-grid", (self.left, y), (self.left + self.width, y));
+            canvas.text("m-tick", Anchor::End, (self.left - 6.0, y + 4.0), &format!("{}", i as f64 * step));
         }
     }
 }
@@ -54,11 +70,11 @@ pub(crate) fn bars(results: &Results, figure: Figure) -> String {
         Figure::Large => "Large data sets: error of 5 nearest neighbours",
     };
     let sets: Vec<&Set> = SETS.iter().filter(|set| set.figure == figure && any(results, set)).collect();
-    let mut canvas = Canvas::default();
-    canvas.text("title", (MARGIN, 34.0), title);
+    let mut canvas = Canvas::new(STYLE);
+    canvas.text("m-title", Anchor::Start, (MARGIN, 34.0), title);
     let unit =
         "percent; filled: this project, pale: the paper; whiskers: ± one standard deviation; – : no result";
-    canvas.text("unit", (MARGIN, 54.0), unit);
+    canvas.text("m-unit", Anchor::Start, (MARGIN, 54.0), unit);
     legend(&mut canvas, 74.0);
     let mut top = 100.0;
     let rows = sets.len().div_ceil(6).max(1);
@@ -71,7 +87,7 @@ pub(crate) fn bars(results: &Results, figure: Figure) -> String {
             let room = plot.width / row.len() as f64;
             group(&mut canvas, &plot, results, set, plot.left + (i as f64 + 0.5) * room);
         }
-        canvas.line("x-axis", (left, top + height), (WIDTH - MARGIN, top + height));
+        canvas.line("m-axis", (left, top + height), (WIDTH - MARGIN, top + height));
         top += height + 76.0;
     }
     canvas.finish((WIDTH, top), title, &about_bars(results, &sets))
@@ -96,14 +112,14 @@ fn group(canvas: &mut Canvas, plot: &Plot, results: &Results, set: &Set, middle:
     for (i, &method) in METHODS.iter().enumerate() {
         if let Some(ours) = results.error(set, method) {
             let hint = format!("{}, {}: {:.2} ± {:.2}", set.title, method.title(), ours.mean, ours.std);
-            bar(canvas, plot, &format!("f{i}"), x, (ours.mean, ours.std), &hint);
+            bar(canvas, plot, &format!("m-f{i}"), x, (ours.mean, ours.std), &hint);
         } else {
-            canvas.text("unit mid", (x + BAR / 2.0, plot.y(0.0) - 4.0), "–");
+            canvas.text("m-unit", Anchor::Middle, (x + BAR / 2.0, plot.y(0.0) - 4.0), "–");
         }
         x += BAR;
         if let Some(theirs) = paper::bar(set.paper, method) {
             let hint = format!("{}, {}, paper: {:.2} ± {:.2}", set.title, method.title(), theirs.0, theirs.1);
-            bar(canvas, plot, &format!("f{i} s{i} x-pale"), x, theirs, &hint);
+            bar(canvas, plot, &format!("m-f{i} m-s{i} m-pale"), x, theirs, &hint);
             x += BAR;
         }
         x += GAP;
@@ -111,29 +127,29 @@ fn group(canvas: &mut Canvas, plot: &Plot, results: &Results, set: &Set, middle:
     let (n, d, c) = set.shape;
     let (title, rest) = set.title.split_once(" (").unwrap_or((set.title, ""));
     let rest = rest.trim_end_matches(')');
-    canvas.text("name mid", (middle, plot.top + plot.height + 17.0), title);
+    canvas.text("m-name", Anchor::Middle, (middle, plot.top + plot.height + 17.0), title);
     let lines = [format!("d = {d}, c = {c}"), format!("n = {n}"), rest.to_owned()];
     for (line, y) in lines.iter().zip([31.0, 44.0, 57.0]) {
-        canvas.text("small mid", (middle, plot.top + plot.height + y), line);
+        canvas.text("m-tick", Anchor::Middle, (middle, plot.top + plot.height + y), line);
     }
 }
 
 fn bar(canvas: &mut Canvas, plot: &Plot, class: &str, x: f64, (mean, std): (f64, f64), hint: &str) {
     let top = plot.y(mean);
-    canvas.rect(class, (x + 0.5, top), (BAR - 1.0, plot.y(0.0) - top), hint);
+    canvas.rect(class, Area { left: x + 0.5, top, width: BAR - 1.0, height: plot.y(0.0) - top }, hint);
     if std > 0.0 {
         let (middle, low, high) = (x + BAR / 2.0, plot.y(mean - std), plot.y(mean + std));
-        canvas.line("x-whisker", (middle, low), (middle, high));
-        canvas.line("x-whisker", (middle - 2.0, low), (middle + 2.0, low));
-        canvas.line("x-whisker", (middle - 2.0, high), (middle + 2.0, high));
+        canvas.line("m-whisker", (middle, low), (middle, high));
+        canvas.line("m-whisker", (middle - 2.0, low), (middle + 2.0, low));
+        canvas.line("m-whisker", (middle - 2.0, high), (middle + 2.0, high));
     }
 }
 
 fn legend(canvas: &mut Canvas, y: f64) {
     let mut x = MARGIN;
     for (i, method) in METHODS.iter().enumerate() {
-        canvas.rect(&format!("f{i}"), (x, y - 9.0), (11.0, 11.0), "");
-        canvas.text("name", (x + 16.0, y + 1.0), method.title());
+        canvas.rect(&format!("m-f{i}"), Area { left: x, top: y - 9.0, width: 11.0, height: 11.0 }, "");
+        canvas.text("m-name", Anchor::Start, (x + 16.0, y + 1.0), method.title());
         x += 40.0 + 7.2 * method.title().len() as f64;
     }
 }
@@ -154,13 +170,13 @@ pub(crate) fn curves(results: &Results) -> String {
     let title = "Effect of t: GMML's error on the way from S⁻¹ (t = 0) to D (t = 1)";
     let sets: Vec<&Set> =
         SETS.iter().filter(|set| CURVES.contains(&set.name) && results.curve(set).is_some()).collect();
-    let mut canvas = Canvas::default();
-    canvas.text("title", (MARGIN, 34.0), title);
-    canvas.line("x-line s1", (MARGIN, 54.0), (MARGIN + 28.0, 54.0));
-    canvas.text("name", (MARGIN + 34.0, 58.0), "this project");
-    canvas.line("x-line x-dash s2", (MARGIN + 130.0, 54.0), (MARGIN + 158.0, 54.0));
-    canvas.text("name", (MARGIN + 164.0, 58.0), "the paper");
-    canvas.text("unit", (MARGIN + 250.0, 58.0), "error in percent over t; rings: the least");
+    let mut canvas = Canvas::new(STYLE);
+    canvas.text("m-title", Anchor::Start, (MARGIN, 34.0), title);
+    canvas.line("m-line m-s1", (MARGIN, 54.0), (MARGIN + 28.0, 54.0));
+    canvas.text("m-name", Anchor::Start, (MARGIN + 34.0, 58.0), "this project");
+    canvas.line("m-line m-dash m-s2", (MARGIN + 130.0, 54.0), (MARGIN + 158.0, 54.0));
+    canvas.text("m-name", Anchor::Start, (MARGIN + 164.0, 58.0), "the paper");
+    canvas.text("m-unit", Anchor::Start, (MARGIN + 250.0, 58.0), "error in percent over t; rings: the least");
     let (room, height) = ((WIDTH - 2.0 * MARGIN) / 2.0, 190.0);
     for (i, set) in sets.iter().enumerate() {
         let (column, row) = ((i % 2) as f64, (i / 2) as f64);
@@ -185,23 +201,23 @@ fn panel(
     let theirs = paper::curve(set.name);
     let highest = ours.iter().chain(&theirs).map(|point| point.1).fold(1.0, f64::max);
     let plot = Plot { left, top, width, height, low: 0.0, high: 1.05 * highest };
-    canvas.text("head", (left - GUTTER + 6.0, top - 12.0), set.title);
+    canvas.text("m-head", Anchor::Start, (left - GUTTER + 6.0, top - 12.0), set.title);
     plot.draw_axis(canvas);
-    canvas.line("x-axis", (left, top + height), (left + width, top + height));
+    canvas.line("m-axis", (left, top + height), (left + width, top + height));
     for tenth in [0.0, 0.2, 0.4, 0.6, 0.8, 1.0] {
         let x = left + tenth * width;
-        canvas.line("x-axis", (x, top + height), (x, top + height + 4.0));
-        canvas.text("tick small mid", (x, top + height + 17.0), &format!("{tenth}"));
+        canvas.line("m-axis", (x, top + height), (x, top + height + 4.0));
+        canvas.text("m-tick", Anchor::Middle, (x, top + height + 17.0), &format!("{tenth}"));
     }
-    canvas.text("small mid", (left + width / 2.0, top + height + 31.0), "t");
+    canvas.text("m-tick", Anchor::Middle, (left + width / 2.0, top + height + 31.0), "t");
     let at = |(t, error): (f64, f64)| (left + t * width, plot.y(error));
-    for (points, dash, colour) in [(&theirs, " x-dash", 2), (&ours, "", 1)] {
+    for (points, dash, colour) in [(&theirs, " m-dash", 2), (&ours, "", 1)] {
         if points.is_empty() {
             continue;
         }
         let line: Vec<(f64, f64)> = points.iter().map(|&point| at(point)).collect();
-        canvas.polyline(&format!("x-line{dash} s{colour}"), &line);
-        canvas.circle(&format!("x-ring s{colour}"), at(least(points.iter().copied())), 5.0);
+        canvas.polyline(&format!("m-line m-s{colour}{dash}"), &line);
+        canvas.circle(&format!("m-ring m-s{colour}"), at(least(points.iter().copied())), 5.0);
     }
 }
 

@@ -15,7 +15,6 @@ mod report;
 mod report_times;
 mod results;
 mod run;
-mod svg;
 mod work;
 
 use anyhow::{Context as _, Result, bail};

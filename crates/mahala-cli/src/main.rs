@@ -3,29 +3,17 @@
 //! The command holds no mathematics; it reads files, calls the library, and writes files.
 //! Data go to stdout, talk to stderr.
 
-mod args;
-mod beyond;
 mod commands;
 mod compat;
-mod figure;
-mod input;
-mod kernel_args;
-mod machine;
-mod methods;
-mod npy_file;
-mod output;
-mod pairs_file;
-mod progress;
-mod reading;
-mod signals;
-mod sums;
-mod table;
-mod temporary;
+mod options;
+mod system;
+mod terminal;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use std::io::Write as _;
 use std::process::ExitCode;
+use terminal::message::{full_message, printable};
 
 /// Blocks of a stream come and go by the megabyte; this allocator keeps their pages, where others return them to the
 /// system and ask again.
@@ -33,46 +21,41 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let matches = args::Cli::command().get_matches();
-    let cli = args::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = options::Cli::command().get_matches();
+    let cli = options::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = compat::Given::of(&matches);
-    signals::handle();
+    terminal::signals::handle();
     match compat::check(&cli.command, &given).and_then(|()| run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {}", table::printable(&format!("{error:#}")));
+            let _ = writeln!(std::io::stderr(), "error: {}", printable(&full_message(&error)));
             ExitCode::from(1)
         }
     }
 }
 
-fn run(cli: args::Cli) -> Result<()> {
-    let threads = match machine::threads_within_addresses(cli.threads)? {
+fn run(cli: options::Cli) -> Result<()> {
+    let threads = match system::threads_within_addresses(cli.threads)? {
         Some(threads) => Some(threads),
         None => cli.threads,
     };
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    machine::tell_memory();
+    system::tell_memory();
     match cli.command {
-        args::Command::Demo(demo) => commands::demo::run(&demo),
-        args::Command::Fit(fit) => commands::fit::run(&fit),
-        args::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate),
-        args::Command::Tune(tune) => commands::tune::run(&tune),
-        args::Command::Transform(transform) => commands::transform::run(&transform),
-        args::Command::Predict(predict) => commands::predict::run(&predict),
-        args::Command::Neighbors(neighbors) => commands::neighbors::run(&neighbors),
-        args::Command::Pairs(pairs) => commands::pairs::run(&pairs),
-        args::Command::Moments(moments) => commands::moments::run(&moments),
-        args::Command::Merge(merge) => commands::merge::run(&merge),
-        args::Command::Inspect(inspect) => commands::inspect::run(&inspect),
-        args::Command::Export(export) => commands::export::run(&export),
-        args::Command::Completions { shell } => commands::completions::run(shell),
+        options::Command::Demo(demo) => commands::demo::run(&demo),
+        options::Command::Fit(fit) => commands::fit::run(&fit),
+        options::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate),
+        options::Command::Tune(tune) => commands::tune::run(&tune),
+        options::Command::Transform(transform) => commands::transform::run(&transform),
+        options::Command::Predict(predict) => commands::predict::run(&predict),
+        options::Command::Neighbors(neighbors) => commands::neighbors::run(&neighbors),
+        options::Command::Pairs(pairs) => commands::pairs::run(&pairs),
+        options::Command::Moments(moments) => commands::moments::run(&moments),
+        options::Command::Merge(merge) => commands::merge::run(&merge),
+        options::Command::Inspect(inspect) => commands::inspect::run(&inspect),
+        options::Command::Export(export) => commands::export::run(&export),
+        options::Command::Completions { shell } => commands::completions::run(shell),
     }
-}
-
-/// Says something to the person at the terminal.
-fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", table::printable(message));
 }

@@ -3,14 +3,9 @@
 use anyhow::Result;
 use clap::CommandFactory as _;
 
-pub(crate) const EXAMPLES: &str = "Examples:
-  mahala completions bash > ~/.local/share/bash-completion/completions/mahala
-  mahala completions zsh > ~/.zfunc/_mahala
-  mahala completions fish > ~/.config/fish/completions/mahala.fish";
-
 /// Prints the script.
 pub(crate) fn run(shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut crate::args::Cli::command(), "mahala", &mut script);
-    crate::output::write_atomic(std::path::Path::new("-"), &script)
+    clap_complete::generate(shell, &mut crate::options::Cli::command(), "mahala", &mut script);
+    Ok(mahala_io::write_atomic(std::path::Path::new("-"), &script)?)
 }

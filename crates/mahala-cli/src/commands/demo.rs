@@ -1,32 +1,21 @@
 //! `mahala demo`: what it does, on a bundled data set.
 
-use crate::args::{InputArgs, dataset};
-use crate::commands::{evaluate, print, tune};
-use crate::figure::{Panel, ScatterPanels};
-use crate::input::{Header, Missing};
-use crate::output::write_atomic;
-use crate::{say, table};
+use crate::commands::dataset::dataset;
+use crate::commands::{evaluate, tune};
+use crate::options::demo::Demo;
+use crate::options::input::InputArgs;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_result;
 use anyhow::{Context as _, Result};
-use clap::Args;
 use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
-use std::path::PathBuf;
+use mahala_io::write_atomic;
+use mahala_io::{Header, Missing};
+use mahala_plot::{Panel, ScatterPanels};
 
 const WINE: &str = include_str!("../../data/wine.csv");
-const STEPS: u32 = 50;
 
-/// Options of `mahala demo`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala demo
-  mahala demo -o try --runs 5")]
-pub(crate) struct Demo {
-    /// Where to put the model and the figures
-    #[arg(short, long, default_value = "mahala-demo", value_name = "DIRECTORY")]
-    pub output: PathBuf,
-    /// How often to draw halves
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
-    pub runs: u16,
-}
+const STEPS: u32 = 50;
 
 /// Compares, fits, draws.
 pub(crate) fn run(args: &Demo) -> Result<()> {
@@ -46,12 +35,12 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let mut table = input.read(&csv, Some(&"label".parse()?))?;
     let data = dataset(&mut table)?;
     let gmml = Gmml::default();
-    print(&format!(
+    print_result(&format!(
         "Wine: {} rows, {} columns, {} cultivars.\nError of 5 nearest neighbours on held-out rows, over {}:\n\n{}\n",
         data.len(),
         data.columns(),
         data.labels().class_count(),
-        table::count(args.runs.into(), "random halving"),
+        format::count(args.runs.into(), "random halving"),
         evaluate::compare_on_halves(&data, &gmml, args.runs.into())?
     ))?;
     let fit = gmml.fit(&data)?;
@@ -71,7 +60,7 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         write_atomic(&directory.join(name), bytes)?;
     }
     let shown = directory.display();
-    say(&format!(
+    print_message(&format!(
         "wrote {shown}/: wine.csv, error-over-t.svg, before-after.svg, and the model wine.safetensors\n\n\
          next:\n  mahala inspect {shown}/wine.safetensors\n  mahala predict {shown}/wine.safetensors {shown}/wine.csv \
          --label label\n  mahala evaluate YOUR.csv --label COLUMN"

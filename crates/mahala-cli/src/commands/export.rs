@@ -1,60 +1,15 @@
 //! `mahala export`: a model for other programs.
 
 use crate::commands::{create_output, load_model};
-use crate::npy_file::npy_bytes;
-use crate::{say, table};
+use crate::options::export::{Export, Form, What, form_of};
+use crate::terminal::format;
+use crate::terminal::message::print_message;
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
 use mahala::{Mat, Metric, Model, Precision, onnx_model};
+use mahala_io::npy::npy_bytes;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-/// Options of `mahala export`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala export wine.safetensors -o wine.onnx    from X [n, d] to Z [n, rank]
-  mahala export emb.safetensors -o map.npy       z = map · x up to a shift
-  mahala export wine.safetensors --what matrix -o a.csv
-  mahala export wine.safetensors -o wine.json    z = components · (x - mean)")]
-pub(crate) struct Export {
-    /// The model
-    pub model: PathBuf,
-    /// Where to write: .onnx, .npy, .csv or .json
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// The form [default: from the name]
-    #[arg(long, value_enum)]
-    pub form: Option<Form>,
-    /// Which matrix goes to NPY or CSV
-    #[arg(long, value_enum, default_value_t = What::Components)]
-    pub what: What,
-    /// Single precision in ONNX
-    #[arg(long)]
-    pub f32: bool,
-}
-
-/// A form to export to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
-    /// A graph that maps rows to coordinates
-    Onnx,
-    /// An array for numpy.load
-    Npy,
-    /// A matrix as text
-    Csv,
-    /// Everything, as JSON
-    Json,
-}
-
-/// A matrix of the model, for rows as the user has them (scales included).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum What {
-    /// The map L: z = L·x up to a shift
-    Components,
-    /// The matrix A = L'L of the metric
-    Matrix,
-}
+use std::path::Path;
 
 /// Exports.
 pub(crate) fn run(args: &Export) -> Result<()> {
@@ -75,7 +30,7 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     output.write_all(&bytes)?;
     output.commit()?;
     if args.output != Path::new("-") {
-        say(&format!("wrote {}", args.output.display()));
+        print_message(&format!("wrote {}", args.output.display()));
     }
     Ok(())
 }
@@ -93,22 +48,6 @@ fn check_exportable(args: &Export, form: Form, model: &Model) -> Result<()> {
     Ok(())
 }
 
-/// The form asked for, or else that of the name.
-pub(crate) fn form_of(args: &Export) -> Result<Form> {
-    let extension = args.output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    Ok(match (args.form, extension.as_deref()) {
-        (Some(form), _) => form,
-        (None, Some("onnx")) => Form::Onnx,
-        (None, Some("npy")) => Form::Npy,
-        (None, Some("csv")) => Form::Csv,
-        (None, Some("json")) => Form::Json,
-        _ => bail!(
-            "{}: the name does not tell the form\nhint: --form onnx|npy|csv|json",
-            args.output.display()
-        ),
-    })
-}
-
 fn matrix(metric: &Metric, what: What) -> Result<Mat<f64>> {
     Ok(match what {
         What::Matrix => metric.matrix()?,
@@ -122,7 +61,7 @@ fn whole_map(args: &Export, form: Form, model: &Model) -> Result<Metric> {
     let Some(weight) = model.metric.weight_outside().filter(|_| !is_matrix) else {
         return Ok(model.metric.clone());
     };
-    let (d, weight) = (model.columns(), table::rounded(weight));
+    let (d, weight) = (model.columns(), format::rounded(weight));
     let Ok(map) = model.metric.with_outside_as_components() else {
         bail!(
             "{}: the metric weighs what lies outside the span of the training rows by {weight}, and a map that does so of \
@@ -131,7 +70,7 @@ fn whole_map(args: &Export, form: Form, model: &Model) -> Result<Metric> {
             args.model.display()
         );
     };
-    say(&format!(
+    print_message(&format!(
         "note: {d} coordinates: {} inside the span of the training rows, the others for what lies outside (weight {weight})",
         model.metric.rank()
     ));
@@ -143,7 +82,7 @@ fn csv_bytes(model: &Model, matrix: &Mat<f64>) -> Result<Vec<u8>> {
     let name = |j: usize| model.feature_names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
     writer.write_record((0..matrix.ncols()).map(name))?;
     for i in 0..matrix.nrows() {
-        writer.write_record((0..matrix.ncols()).map(|j| table::exact(matrix[(i, j)])))?;
+        writer.write_record((0..matrix.ncols()).map(|j| format::exact(matrix[(i, j)])))?;
     }
     Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
 }

@@ -1,25 +1,12 @@
 //! `mahala inspect`: what a model file holds.
 
-use crate::commands::{load_model, print};
-use crate::table;
+use crate::commands::load_model;
+use crate::options::inspect::Inspect;
+use crate::terminal::format;
+use crate::terminal::message::print_result;
 use anyhow::Result;
-use clap::Args;
 use mahala::{Calibration, Kernel, KernelMap, Model};
 use serde_json::{Value, json};
-use std::path::PathBuf;
-
-/// Options of `mahala inspect`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala inspect wine.safetensors
-  mahala inspect wine.safetensors --json | jq .diagnostics.condition_s")]
-pub(crate) struct Inspect {
-    /// The model
-    pub model: PathBuf,
-    /// Print everything but the matrices as JSON
-    #[arg(long)]
-    pub json: bool,
-}
 
 /// Shows the model.
 pub(crate) fn run(args: &Inspect) -> Result<()> {
@@ -37,9 +24,9 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
             "standardized": is_standardized(&model), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print(&format!("{json:#}\n"));
+        return print_result(&format!("{json:#}\n"));
     }
-    print(&to_text(args, &model, classes.as_deref(), rows))
+    print_result(&to_text(args, &model, classes.as_deref(), rows))
 }
 
 fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Option<usize>) -> String {
@@ -50,9 +37,9 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
     }
     if let Some(directions) = model.diagnostics["span"]["directions"].as_u64() {
         let outside = model.diagnostics["span"]["outside"].as_f64().unwrap_or(0.0);
-        let weight = model.weight_outside().map_or("0".into(), table::rounded);
+        let weight = model.weight_outside().map_or("0".into(), format::rounded);
         let share = format!("{:.2} % of the rows outside, weight there {weight}", 100.0 * outside);
-        lines.push(("learned in", format!("{}, {share}", table::count(directions, "direction"))));
+        lines.push(("learned in", format!("{}, {share}", format::count(directions, "direction"))));
     }
     if let Some(reason) = model.diagnostics["ridge_reason"].as_str() {
         lines.push(("ridge", reason.to_owned()));
@@ -66,9 +53,9 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
         let more = if classes.len() > names.len() { ", …" } else { "" };
         lines.push(("classes", format!("{}: {}{more}", classes.len(), names.join(", "))));
     }
-    lines.push(("rows kept", rows.map_or("none".into(), |n| table::grouped(n as u64))));
+    lines.push(("rows kept", rows.map_or("none".into(), |n| format::grouped(n as u64))));
     if let Some(threshold) = model.threshold {
-        lines.push(("same if within", table::rounded(threshold)));
+        lines.push(("same if within", format::rounded(threshold)));
     }
     if let Some(calibration) = &model.calibration {
         lines.push(("probabilities", probabilities(calibration)));
@@ -102,14 +89,14 @@ fn kernel_of(map: &KernelMap) -> String {
         }
         Kernel::Precomputed => "precomputed".to_owned(),
     };
-    let with = map.landmarks().map(|rows| format!(", with {}", table::count(rows.len() as u64, "row")));
+    let with = map.landmarks().map(|rows| format!(", with {}", format::count(rows.len() as u64, "row")));
     name + &with.unwrap_or_default()
 }
 
 /// What there is to say of GMML.
 fn closed_form(model: &Model) -> Vec<(&'static str, String)> {
     vec![
-        ("t", model.params["t_used"].as_f64().map_or("?".into(), table::exact)),
+        ("t", model.params["t_used"].as_f64().map_or("?".into(), format::exact)),
         ("pairs", pairs(model)),
         ("regularisation", regularisation(&model.params)),
         standardised(model),
@@ -131,10 +118,10 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
     lines.push(standardised(model));
     let iterations = model.diagnostics["iterations"].as_u64().unwrap_or(0);
     if iterations > 0 {
-        lines.push(("iterations", table::grouped(iterations)));
+        lines.push(("iterations", format::grouped(iterations)));
     }
     if let Some(objective) = model.diagnostics["objective"].as_f64() {
-        lines.push(("objective", table::rounded(objective)));
+        lines.push(("objective", format::rounded(objective)));
     }
     let choice = &model.diagnostics["choice"];
     if let Some(gamma) = choice["gamma"].as_f64() {
@@ -167,19 +154,19 @@ fn standardised(model: &Model) -> (&'static str, String) {
 fn probabilities(calibration: &Calibration) -> String {
     match calibration {
         Calibration::Platt { a, b } => {
-            format!("1/(1 + exp({} x + {})) at distance x", table::rounded(*a), table::rounded(*b))
+            format!("1/(1 + exp({} x + {})) at distance x", format::rounded(*a), format::rounded(*b))
         }
         Calibration::Isotonic { distances, .. } => format!("isotonic, {} points", distances.len()),
     }
 }
 
 fn maps(model: &Model) -> String {
-    let count = |number: usize, noun| table::count(number as u64, noun);
+    let count = |number: usize, noun| format::count(number as u64, noun);
     format!("{} to {}", count(model.columns(), "column"), count(model.metric.rank(), "coordinate"))
 }
 
 fn pairs(model: &Model) -> String {
-    let count = |kind: &str| table::grouped(model.diagnostics[kind]["pairs"].as_u64().unwrap_or(0));
+    let count = |kind: &str| format::grouped(model.diagnostics[kind]["pairs"].as_u64().unwrap_or(0));
     format!(
         "{}: {} similar, {} dissimilar",
         show(&model.params["pairs"]),

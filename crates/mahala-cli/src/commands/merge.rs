@@ -1,27 +1,14 @@
 //! `mahala merge`: sums of parts added together.
 
 use crate::commands::{create_output, load_moments};
-use crate::{say, table};
+use crate::options::merge::Merge;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
 use anyhow::{Context as _, Result};
-use clap::Args;
 use mahala::{ClassMoments, Moments};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-
-/// Options of `mahala merge`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala merge monday.moments tuesday.moments -o both.moments
-  mahala merge part-*.moments -o all.moments")]
-pub(crate) struct Merge {
-    /// Files of `mahala moments`; added in this order, so that the same files give the same bits
-    #[arg(required = true)]
-    pub parts: Vec<PathBuf>,
-    /// Where to write the sum
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-}
 
 /// Adds and writes.
 pub(crate) fn run(args: &Merge) -> Result<()> {
@@ -32,12 +19,12 @@ pub(crate) fn run(args: &Merge) -> Result<()> {
         let part = load_moments(path)?;
         let note = strange_classes(&sum, &part, path);
         sum.merge(&part).with_context(|| path.display().to_string())?;
-        note.iter().for_each(|note| say(note));
+        note.iter().for_each(|note| print_message(note));
     }
     output.write_all(&sum.to_bytes())?;
     output.commit()?;
-    let parts = table::count(args.parts.len() as u64, "part");
-    say(&format!("added {parts}: {}", table::count(sum.rows(), "row")));
+    let parts = format::count(args.parts.len() as u64, "part");
+    print_message(&format!("added {parts}: {}", format::count(sum.rows(), "row")));
     Ok(())
 }
 

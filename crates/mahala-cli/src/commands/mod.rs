@@ -1,26 +1,28 @@
 //! One file per subcommand.
 
 pub(crate) mod completions;
+mod configured;
+mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+mod explain;
 pub(crate) mod export;
 pub(crate) mod fit;
-mod fit_gmml;
-mod fit_method;
-mod fit_stream;
-mod impute;
 pub(crate) mod inspect;
 pub(crate) mod merge;
 pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
 pub(crate) mod predict;
+mod read;
+mod stream_moments;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
-use crate::output::AtomicFile;
+use crate::terminal::message::print_message;
 use anyhow::{Result, anyhow, bail};
 use mahala::{Error, Model, Moments};
+use mahala_io::AtomicFile;
 use std::fs::canonicalize;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -52,11 +54,11 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
     let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) else { return model };
     match model.metric.with_outside_as_components() {
         Ok(metric) => model.metric = metric,
-        Err(_) => crate::say(&format!(
+        Err(_) => print_message(&format!(
             "note: {} columns are too many to search with what lies outside the span of the training rows (weight {}): \
              distances between other rows come out too small",
             model.columns(),
-            crate::table::rounded(weight)
+            crate::terminal::format::rounded(weight)
         )),
     }
     model
@@ -104,18 +106,13 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
     {
         bail!("cannot write {}: it is also read; choose another name", path.display());
     }
-    AtomicFile::create(path)
+    Ok(AtomicFile::create(path)?)
 }
 
 /// Completes the file of a figure.
 pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Result<()> {
     file.write_all(svg.as_bytes())?;
     file.commit()?;
-    crate::say(&format!("wrote {}", path.display()));
+    print_message(&format!("wrote {}", path.display()));
     Ok(())
-}
-
-/// Writes text to stdout; a closed pipe is no error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    crate::output::write_atomic(Path::new("-"), crate::table::printable(text).as_bytes())
 }

@@ -1,40 +1,11 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
-use crate::args::{InputArgs, at_least, transformed};
+use crate::commands::dataset::transformed;
 use crate::commands::{create_output, load_model, with_outside};
-use crate::input::ColumnRef;
-use crate::table;
+use crate::options::neighbors::Neighbors;
+use crate::terminal::format;
 use anyhow::{Result, bail};
-use clap::Args;
 use mahala::{Knn, Rows};
-use std::path::PathBuf;
-
-/// Options of `mahala neighbors`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala neighbors wine.safetensors wines.csv -k 3    among the other rows
-  mahala neighbors wine.safetensors queries.csv --among wines.csv
-  mahala neighbors wine.safetensors wines.csv --label class -o near.csv")]
-pub(crate) struct Neighbors {
-    /// The model
-    pub model: PathBuf,
-    /// The rows whose neighbours are wanted; - for stdin
-    pub data: PathBuf,
-    /// The rows to search among [default: DATA itself, without the row itself]
-    #[arg(long, value_name = "FILE")]
-    pub among: Option<PathBuf>,
-    /// Show this column of the rows searched among
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub label: Option<ColumnRef>,
-    /// How many neighbours
-    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
-    pub k: usize,
-    /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
-    pub output: PathBuf,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
 
 /// Searches and writes `row,rank,neighbor,distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
@@ -45,7 +16,7 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let z = transformed(&model, &mut among)?;
     let found = match &args.among {
         Some(_) if args.k > among.n => {
-            bail!("-k is {}, but {} has only {}", args.k, among.source, table::count(among.n as u64, "row"))
+            bail!("-k is {}, but {} has only {}", args.k, among.source, format::count(among.n as u64, "row"))
         }
         Some(_) => {
             let mut table = args.input.read_for(&model, &args.data, None)?;
@@ -61,14 +32,14 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
         for (rank, (index, distance)) in neighbors.into_iter().enumerate() {
             let mut record =
                 vec![row.to_string(), (rank + 1).to_string(), among.row_numbers[index].to_string()];
-            record.push(table::exact(distance));
+            record.push(format::exact(distance));
             record.extend(among.labels.as_ref().map(|labels| labels[index].clone()));
             writer.write_record(&record)?;
         }
     }
     writer.flush()?;
     drop(writer);
-    output.commit()
+    Ok(output.commit()?)
 }
 
 /// A row's number, and its neighbours by index with their distances.
@@ -84,7 +55,7 @@ fn list(among: &Rows, queries: &Rows, k: usize, row_numbers: &[u64]) -> Result<V
 /// One more neighbour than asked for is found, and the row itself left out.
 fn list_others(rows: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
     if k >= rows.len() {
-        let others = table::count(rows.len().saturating_sub(1) as u64, "other");
+        let others = format::count(rows.len().saturating_sub(1) as u64, "other");
         bail!("-k is {k}, but each row has only {others}");
     }
     let mut found = list(rows, rows, k + 1, row_numbers)?;

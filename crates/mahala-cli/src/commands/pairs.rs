@@ -1,51 +1,15 @@
 //! `mahala pairs`: distances of pairs, and whether they are the same or different.
 
-use crate::args::{InputArgs, rows};
+use crate::commands::dataset::rows;
 use crate::commands::{create_output, load_model};
-use crate::pairs_file::{PairsFile, read_pairs};
-use crate::{say, table};
+use crate::options::pairs::PairsCommand;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
 use anyhow::{Context as _, Result};
-use clap::Args;
 use mahala::{KernelMetric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
+use mahala_io::pairs::{PairsFile, read_pairs};
 use serde_json::json;
 use std::io::Write as _;
-use std::path::PathBuf;
-
-/// Options of `mahala pairs`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala pairs m.safetensors rows.csv --pairs candidates.csv
-      where candidates.csv has row numbers: first,second
-  mahala pairs m.safetensors left.csv --second right.csv --pairs pairs.csv
-  mahala pairs m.safetensors rows.csv --pairs candidates.csv --probabilities
-  mahala pairs m.safetensors rows.csv --pairs marked.csv --json
-      where marked.csv has first,second,similar: also says the accuracy")]
-pub(crate) struct PairsCommand {
-    /// The model
-    pub model: PathBuf,
-    /// Rows with the columns the model was learned on
-    pub data: PathBuf,
-    /// The pairs: row numbers from 1 in columns first and second, then similar and weight if known
-    #[arg(long, value_name = "FILE")]
-    pub pairs: PathBuf,
-    /// The table with the second row of each pair [default: the same]
-    #[arg(long, value_name = "FILE")]
-    pub second: Option<PathBuf>,
-    /// Call pairs at most this far apart the same [default: the model's]
-    #[arg(long, value_name = "DISTANCE", value_parser = distance, allow_negative_numbers = true)]
-    pub threshold: Option<f64>,
-    /// Also write how likely each pair is the same (the model must be fitted with --calibrate)
-    #[arg(long)]
-    pub probabilities: bool,
-    /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
-    pub output: PathBuf,
-    /// Write a summary as JSON instead of the pairs
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
 
 struct Summary {
     accuracy: f64,
@@ -84,7 +48,7 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
             "distances": distances, "probabilities": probabilities,
         });
         writeln!(output, "{json:#}")?;
-        return output.commit();
+        return Ok(output.commit()?);
     }
     let mut writer = csv::Writer::from_writer(&mut output);
     let mut header = vec!["first", "second", "distance", "decision"];
@@ -94,15 +58,15 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
         let (pair, distance) = (&file.pairs.as_slice()[i], distances[i]);
         let decision = if distance <= threshold { "same" } else { "different" };
         let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
-        let mut record = vec![a.to_string(), b.to_string(), table::exact(distance), decision.to_owned()];
-        record.extend(probabilities.as_ref().map(|all| table::exact(all[i])));
+        let mut record = vec![a.to_string(), b.to_string(), format::exact(distance), decision.to_owned()];
+        record.extend(probabilities.as_ref().map(|all| format::exact(all[i])));
         writer.write_record(&record)?;
     }
     writer.flush()?;
     drop(writer);
     output.commit()?;
     if let Some(Summary { accuracy, auc }) = summary {
-        say(&format!("{:.2} % decided right, area under the ROC curve {auc:.4}", 100.0 * accuracy));
+        print_message(&format!("{:.2} % decided right, area under the ROC curve {auc:.4}", 100.0 * accuracy));
     }
     Ok(())
 }
@@ -116,13 +80,6 @@ fn probabilities(args: &PairsCommand, model: &Model, distances: &[f64]) -> Resul
         "--probabilities: the model has none\nhint: fit it with --calibrate platt, or --calibrate isotonic",
     )?;
     Ok(Some(distances.iter().map(|&distance| calibration.probability(distance)).collect()))
-}
-
-fn distance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(distance) if distance.is_finite() && distance >= 0.0 => Ok(distance),
-        _ => Err("it must be a distance: a finite number, at least 0".into()),
-    }
 }
 
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {

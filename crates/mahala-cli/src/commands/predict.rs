@@ -1,50 +1,18 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
-use crate::args::{InputArgs, at_least, labels, transformed};
+use crate::commands::dataset::{labels, transformed};
 use crate::commands::{create_output, load_model, with_outside};
-use crate::input::ColumnRef;
-use crate::input::stream::Parsed;
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::input::InputArgs;
+use crate::options::predict::Predict;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_notes;
+use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use clap::Args;
 use mahala::{Knn, Labels, LocalMaps, Model, Neighbors, Rows, canonical_label};
+use mahala_io::Block;
 use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::path::PathBuf;
-
-/// Options of `mahala predict`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala predict wine.safetensors new-wines.csv
-  mahala predict wine.safetensors test.csv --label class    counts the errors
-  mahala predict m.safetensors new.csv --train old.csv --train-label class")]
-pub(crate) struct Predict {
-    /// The model
-    pub model: PathBuf,
-    /// Rows with the columns the model was learned on; - for stdin
-    pub data: PathBuf,
-    /// The true classes, if known: counts the errors
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub label: Option<ColumnRef>,
-    /// Rows that vote [default: those kept in the model]
-    #[arg(long, value_name = "FILE")]
-    pub train: Option<PathBuf>,
-    /// The column with their classes
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, requires = "train")]
-    pub train_label: Option<ColumnRef>,
-    /// Neighbours that vote [default: as many as `fit` was told, else 5]
-    #[arg(short, long, value_parser = at_least(1))]
-    pub k: Option<usize>,
-    /// Read, predict and write a block at a time [default: above 256 MB of numbers]
-    #[arg(long)]
-    pub stream: bool,
-    /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
-    pub output: PathBuf,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
 
 /// Predicts and writes `row,prediction,votes`.
 pub(crate) fn run(args: &Predict) -> Result<()> {
@@ -78,7 +46,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         output.write_all(&text.take()?)?;
         let mut score = Score::default();
         let of_block =
-            |block: &Parsed| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
+            |block: &Block| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
         stream.each(of_block, |block, found| -> Result<()> {
             let numbers: Vec<u64> = block.numbers().collect();
             let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));
@@ -87,7 +55,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
             Ok(())
         })?;
         progress.finish();
-        stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+        print_notes(stream.notes());
         (score, args.label.is_some())
     };
     if args.label.is_some() {
@@ -105,7 +73,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
 fn neighbours(args: &Predict, model: &Model, voters: usize) -> Result<usize> {
     let fitted = model.params["k"].as_u64().and_then(|k| usize::try_from(k).ok());
     let k = args.k.or(fitted).unwrap_or(5);
-    let rows = table::count(voters as u64, "row");
+    let rows = format::count(voters as u64, "row");
     match args.k {
         Some(k) if k > voters => bail!("-k is {k}, but only {rows} can vote"),
         None if k > voters => {
@@ -218,19 +186,21 @@ impl Score {
     fn tell(&self) {
         // A row at distance 0 is most likely the row itself.
         if 2 * self.learned > self.rows {
-            let learned = table::count(self.learned as u64, "row");
-            say(&format!("note: {learned} also among those that vote: the error comes out too small"));
+            let learned = format::count(self.learned as u64, "row");
+            print_message(&format!(
+                "note: {learned} also among those that vote: the error comes out too small"
+            ));
         }
         if self.unknown > 0 {
             let seen: Vec<&str> = self.strange.iter().map(String::as_str).collect();
-            say(&format!(
+            print_message(&format!(
                 "note: {} with a label that is no class of the rows that vote ({}): counted as wrong",
-                table::count(self.unknown as u64, "row"),
+                format::count(self.unknown as u64, "row"),
                 seen.join(", ")
             ));
         }
         let percent = 100.0 * self.wrong as f64 / self.rows as f64;
-        say(&format!("{} of {} wrong ({percent:.2} %)", self.wrong, self.rows));
+        print_message(&format!("{} of {} wrong ({percent:.2} %)", self.wrong, self.rows));
     }
 }
 

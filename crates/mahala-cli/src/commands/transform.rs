@@ -1,53 +1,30 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
-use crate::args::{InputArgs, transformed};
+use crate::commands::dataset::transformed;
 use crate::commands::{create_output, load_model};
-use crate::input::ColumnRef;
-use crate::input::stream::Parsed;
-use crate::npy_file::npy_header;
-use crate::output::AtomicFile;
-use crate::progress::Progress;
-use crate::{say, table};
+use crate::options::input::InputArgs;
+use crate::options::transform::Transform;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_notes;
+use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use clap::Args;
 use mahala::{Model, Rows};
+use mahala_io::AtomicFile;
+use mahala_io::Block;
+use mahala_io::npy::npy_header;
 use std::io::{Seek as _, Write};
-use std::path::{Path, PathBuf};
-
-/// Options of `mahala transform`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala transform wine.safetensors wines.csv -o z.csv
-  mahala transform emb.safetensors vectors.npy -o adapted.npy
-  mahala transform wine.safetensors wines.csv --label class | head
-  zcat big.csv.gz | mahala transform m.safetensors - --stream -o z.csv")]
-pub(crate) struct Transform {
-    /// The model
-    pub model: PathBuf,
-    /// Rows with the columns the model was learned on; - for stdin
-    pub data: PathBuf,
-    /// Where to write: .csv or .npy [default: CSV to stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
-    pub output: PathBuf,
-    /// Copy this column behind the coordinates
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub label: Option<ColumnRef>,
-    /// Read, transform and write a block at a time [default: above 256 MB of numbers]
-    #[arg(long)]
-    pub stream: bool,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
+use std::path::Path;
 
 /// Transforms and writes.
 pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
     check_form(&args.output)?;
     if let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) {
-        say(&format!(
+        print_message(&format!(
             "note: what lies outside the span of the training rows (weight {}) is not in these coordinates: distances \
              between other rows come out too small\nhint: mahala export -o map.npy writes a map with it",
-            table::rounded(weight)
+            format::rounded(weight)
         ));
     }
     let mut output = create_output(&args.output, &[&args.model, &args.data])?;
@@ -61,7 +38,7 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     } else {
         write_csv(&mut output, &z, table.labels.as_deref())?;
     }
-    output.commit()
+    Ok(output.commit()?)
 }
 
 /// Refuses names that promise another form than CSV or NPY.
@@ -88,7 +65,7 @@ fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()>
     if !npy {
         output.write_all(&csv_bytes(Some(csv_header(columns, args.label.is_some())), None)?)?;
     }
-    let of_block = |block: &Parsed| -> Result<Vec<u8>> {
+    let of_block = |block: &Block| -> Result<Vec<u8>> {
         let z = model.transform(&block.to_rows()?)?;
         if npy {
             return Ok(z.values().iter().flat_map(|value| value.to_le_bytes()).collect());
@@ -112,7 +89,7 @@ fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()>
     }
     progress.finish();
     output.commit()?;
-    stream.notes().iter().for_each(|note| say(&format!("note: {note}")));
+    print_notes(stream.notes());
     Ok(())
 }
 
@@ -147,7 +124,7 @@ fn csv_bytes(header: Option<Vec<String>>, rows: Option<Labelled<'_>>) -> Result<
     if let Some((z, label)) = rows {
         for i in 0..z.len() {
             record.clear();
-            record.extend(z.row(i).iter().map(|&z| table::exact(z)));
+            record.extend(z.row(i).iter().map(|&z| format::exact(z)));
             record.extend(label(i).map(str::to_owned));
             writer.write_record(&record)?;
         }

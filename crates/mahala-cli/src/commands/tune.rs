@@ -1,46 +1,15 @@
 //! `mahala tune`: the cross-validated error for every t.
 
-use crate::args::{InputArgs, LearnArgs, dataset, explain};
-use crate::commands::fit::PairsArg;
-use crate::commands::{create_output, print, write_figure};
-use crate::figure::{LinePlot, LineSeries, Mark};
-use crate::input::ColumnRef;
-use crate::progress::Progress;
+use crate::commands::dataset::dataset;
+use crate::commands::explain::explain;
+use crate::commands::{create_output, write_figure};
+use crate::options::tune::Tune;
+use crate::terminal::message::print_result;
+use crate::terminal::progress::Progress;
 use anyhow::Result;
-use clap::Args;
 use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
+use mahala_plot::{LinePlot, LineSeries, Mark};
 use serde_json::json;
-use std::path::PathBuf;
-
-/// Options of `mahala tune`.
-#[derive(Args, Debug)]
-#[command(after_help = "Examples:
-  mahala tune wine.csv --label class
-  mahala tune wine.csv --label class --svg curve.svg --standardize
-  mahala tune wine.csv --label class --steps 20 --json")]
-pub(crate) struct Tune {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
-    pub data: PathBuf,
-    /// The column with the classes, by name or position (-1: the last)
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
-    pub label: Option<ColumnRef>,
-    /// Try t = 0, 1/N, 2/N, …, 1
-    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub steps: u32,
-    /// Draw the curve into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Pairs to learn from: all, or the paper's random sample
-    #[arg(long, default_value = "all", value_name = "all|sampled")]
-    pub pairs: PairsArg,
-    /// Print the curve as JSON
-    #[arg(long)]
-    pub json: bool,
-    #[command(flatten)]
-    pub learn: LearnArgs,
-    #[command(flatten)]
-    pub input: InputArgs,
-}
 
 /// The error over t, and the choice of the two-step search.
 pub(crate) struct Curve {
@@ -65,9 +34,9 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
             "dataset": table.source, "t": curve.chosen.0, "error": curve.chosen.1, "folds": curve.folds,
             "curve": curve.points.iter().map(|&(t, e)| json!([t, e])).collect::<Vec<_>>(),
         });
-        return print(&format!("{json:#}\n"));
+        return print_result(&format!("{json:#}\n"));
     }
-    print(&to_text(&curve))
+    print_result(&to_text(&curve))
 }
 
 /// The errors at `0, 1/steps, …, 1` and the two-step choice, on the same folds.

@@ -1,0 +1,211 @@
+//! `mahala fit --method`: any method but GMML.
+
+use crate::commands::configured::{Configured, configure};
+use crate::commands::dataset::dataset;
+use crate::commands::explain::explain_setting;
+use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
+use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::options::fit::{Fit, PairsArg};
+use crate::options::learn::RankArg;
+use crate::options::method::Method;
+use crate::terminal::format;
+use crate::terminal::message::print_message;
+use crate::terminal::message::print_result;
+use crate::terminal::progress::Progress;
+use crate::terminal::table;
+use anyhow::{Context as _, Result};
+use mahala::learner::{Learned, Report, Step, Training};
+use mahala::{
+    Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
+    threshold_in_coordinates,
+};
+use mahala_io::AtomicFile;
+use mahala_io::Table;
+use serde_json::{Value, json};
+
+/// Learns, writes, reports.
+pub(super) fn fit_method(
+    args: &Fit,
+    gmml: &Gmml,
+    data: &mut Table,
+    groups: Option<&Labels>,
+    mut output: AtomicFile,
+) -> Result<()> {
+    let method = args.method();
+    let steering = match args.learn.rank {
+        Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
+        _ => args.steering.clone(),
+    };
+    let method = configure(&[method], &steering, gmml)?.pop().context("no method")?;
+    let (mut model, report) = match &args.pairs {
+        PairsArg::File(path) => {
+            let given = given_pairs(args, data, path)?;
+            from_pairs(args, &method, data, given)?
+        }
+        _ => from_labels(args, &method, data, groups)?,
+    };
+    if let Some(k) = args.learn.k {
+        // What `predict` votes with; a method that votes itself has it among its parameters anyway.
+        model.params["k"] = json!(k);
+    }
+    model.write_to(&mut output)?;
+    output.commit()?;
+    if !report.outcome.is_final() {
+        print_message(&format!("warning: {}: {}", method.method.name(), report.outcome));
+    }
+    if args.json {
+        let summary = json!({
+            "model": args.output.display().to_string(), "n": data.n, "d": data.names.len(),
+            "rank": model.metric.rank(), "threshold": model.threshold,
+            "params": model.params, "diagnostics": model.diagnostics,
+        });
+        return print_result(&format!("{summary:#}\n"));
+    }
+    tell(args, method.method, data, &model, &report);
+    Ok(())
+}
+
+fn from_labels(
+    args: &Fit,
+    method: &Configured,
+    table: &mut Table,
+    groups: Option<&Labels>,
+) -> Result<(Model, Report)> {
+    let data = dataset(table)?;
+    let training = match groups {
+        Some(groups) => Training::Grouped(&data, groups),
+        None => Training::Labelled(&data),
+    };
+    let learned = learn(args, method, &training, table)?;
+    let keep = keeps_rows(args, data.len(), learned.metric.rank());
+    let references = keep.then_some((data.rows(), data.labels()));
+    let report = learned.report.clone();
+    let standardize = method.gmml.standardize;
+    let mut model =
+        learned.into_model(method.learner()?, standardize, table.names.clone(), references, None)?;
+    model.keep_training_means(data.rows());
+    let (labels, seed) = (data.labels(), method.gmml.seed);
+    let threshold = match (&model.kernel, &model.references) {
+        (None, _) => threshold_for_labels(&model.metric, &data, seed),
+        (Some(_), Some((z, _))) => threshold_in_coordinates(z, labels, seed),
+        (Some(_), None) => threshold_in_coordinates(&model.transform(data.rows())?, labels, seed),
+    };
+    // Without two classes there is nothing to tell apart.
+    model.threshold = threshold.ok();
+    Ok((model, report))
+}
+
+fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
+    let first = given.first.len();
+    let (rows, pairs) = one_table(given)?;
+    let learned = learn(args, method, &Training::Paired(&rows, &pairs), table)?;
+    let squared = squared_pair_distances(&learned.metric, &rows, &rows, &pairs)?;
+    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    let threshold = best_threshold(&distances, &pairs);
+    let labels = labels_to_keep(args, table)?;
+    let kept = rows.subset(&(0..first).collect::<Vec<_>>());
+    let references = labels.as_ref().map(|labels| (&kept, labels));
+    let report = learned.report.clone();
+    let standardize = method.gmml.standardize;
+    let mut model = learned.into_model(
+        method.learner()?,
+        standardize,
+        table.names.clone(),
+        references,
+        Some(threshold),
+    )?;
+    model.params["pairs"] = json!("given");
+    model.keep_training_means(&rows);
+    Ok((model, report))
+}
+
+fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table) -> Result<Learned> {
+    let name = method.method.name();
+    let progress = Progress::spinner(name);
+    let show = &mut |step: Step| {
+        let objective =
+            step.objective.map_or(String::new(), |x| format!(", objective {}", format::rounded(x)));
+        progress.tell(&match method.method {
+            // What is told are thousandths of the budget.
+            method if method.chooses() => {
+                format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0)
+            }
+            _ => format!("{name}: iteration {}{objective}", step.iteration),
+        });
+    };
+    let (learned, _) =
+        method.learn(training, show).map_err(|error| explain_setting(&args.steering, error, &table.names))?;
+    progress.finish();
+    Ok(learned)
+}
+
+/// Two tables as one, the second below the first.
+fn one_table(given: Given) -> Result<(Rows, Pairs)> {
+    let Given { first, second: Some(second), pairs } = given else { return Ok((given.first, given.pairs)) };
+    let (n, columns) = (first.len(), first.columns());
+    let moved = |pair: &Pair| Pair { second: n + pair.second, ..*pair };
+    let rows = Rows::new([first.values(), second.values()].concat(), columns)?;
+    let all = rows.len();
+    Ok((rows, Pairs::new(pairs.as_slice().iter().map(moved).collect(), all, all)?))
+}
+
+fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report) {
+    let (rows, columns) =
+        (format::count(data.n as u64, "row"), format::count(data.names.len() as u64, "column"));
+    print_message(&format!("learned by {} from {rows} x {columns}", method.name()));
+    if report.iterations > 0 {
+        let objective =
+            report.objective.map_or(String::new(), |x| format!(", objective {}", format::rounded(x)));
+        let iterations = format::count(report.iterations as u64, "iteration");
+        print_message(&format!("{iterations}{objective}: {}", report.outcome));
+    }
+    if let Some(choice) = &report.choice {
+        choice_in_words(choice).iter().for_each(|line| print_message(line));
+    }
+    if let Some(note) = without_weight(data, model) {
+        print_message(&format!("note: {note}"));
+    }
+    rows_not_kept(data, model).iter().for_each(|note| print_message(&format!("note: {note}")));
+    if !is_stdout(args) {
+        print_message(&format!("wrote {}", args.output.display()));
+    }
+}
+
+/// Columns that change no distance; with a kernel all may.
+fn without_weight(data: &Table, model: &Model) -> Option<String> {
+    if model.kernel.is_some() {
+        return None;
+    }
+    let l = model.metric.components();
+    let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
+    let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();
+    (!names.is_empty()).then(|| format!("columns with weight 0: {}", format::first_names(&names)))
+}
+
+/// What the method chose; the automatic mode also why, and the best of what it tried.
+fn choice_in_words(choice: &Value) -> Vec<String> {
+    if let Some(gamma) = choice["gamma"].as_f64() {
+        return vec![format!("chose: gamma = {gamma}")];
+    }
+    let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let mut trials: Vec<&Value> = choice["trials"].as_array().into_iter().flatten().collect();
+    trials.sort_by(|a, b| number(&a["smoothed"]).total_cmp(&number(&b["smoothed"])));
+    let row = |trial: &&Value| {
+        let recipe = trial["recipe"].as_str().unwrap_or_default().to_owned();
+        vec![recipe, format!("{:.2}", 100.0 * number(&trial["error"]))]
+    };
+    let best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
+    let folds = format::count(choice["folds"].as_u64().unwrap_or(0), "fold");
+    let chosen = choice["recipes"].as_array().into_iter().flatten();
+    let mut lines: Vec<String> =
+        chosen.map(|member| format!("chose: {}", member["recipe"].as_str().unwrap_or_default())).collect();
+    lines.push(format!(
+        "because {} {}, over {folds}; work of {:.1} plain fits",
+        if lines.len() == 1 { "it is" } else { "they are" },
+        text("reason"),
+        number(&choice["cost"])
+    ));
+    lines.push(table::render(&["best of what was tried", "error %"], &best));
+    lines
+}

@@ -1,0 +1,134 @@
+//! Options for reading files, and the reading.
+
+use crate::options::input::InputArgs;
+use crate::terminal::message::print_notes;
+use crate::terminal::progress::Progress;
+use anyhow::{Result, bail};
+use mahala::Labels;
+use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, Table, read_table};
+use mahala_io::{Stream, estimated_bytes};
+use std::path::Path;
+
+/// Numbers of more than so many bytes are read in a stream.
+const LARGE: u64 = 256 << 20;
+
+impl InputArgs {
+    /// Opens a stream of the rows that a model wants.
+    pub(crate) fn stream_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        label: Option<&ColumnRef>,
+    ) -> Result<Stream> {
+        let features = Some(model.feature_names.clone()).filter(|names| !names.is_empty());
+        let means = self.means_of(model)?;
+        let stream = Stream::open(path, &ReadOptions { features, means, ..self.options(label) })?;
+        if stream.names.len() != model.columns() {
+            let (seen, wanted) = (stream.names.len(), model.columns());
+            bail!("{} has {seen} feature columns; the model wants {wanted}", stream.source);
+        }
+        Ok(stream)
+    }
+
+    /// What missing cells are replaced by in rows for a model: the means of those it was learned on.
+    fn means_of(&self, model: &mahala::Model) -> Result<Option<Vec<f64>>> {
+        match (self.missing, model.training_means()) {
+            (Missing::Mean, Some(means)) => Ok(Some(means.to_vec())),
+            (Missing::Mean, None) => bail!(
+                "--missing mean fills in the means of the training rows, and this model does not hold them\n\
+                 hint: --missing drop or --missing zero, or fit the model again"
+            ),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads rows with `in_memory`, which gets the most bytes of numbers to hold; where they are more, `in_stream` reads
+    /// them, from the beginning. What decides is what was read, not the size of the file.
+    pub(crate) fn in_memory_or_stream<T>(
+        &self,
+        path: &Path,
+        in_memory: impl FnOnce(&Self) -> Result<T>,
+        in_stream: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        // Means of columns are known only when all rows have been read.
+        let known = estimated_bytes(path, &self.options(None)).filter(|_| self.missing != Missing::Mean);
+        match known {
+            None => in_memory(self),
+            Some(bytes) if bytes > LARGE => in_stream(),
+            Some(_) => match in_memory(&Self { most_bytes: Some(LARGE), ..self.clone() }) {
+                Err(error) if error.downcast_ref::<ReadError>().is_some_and(ReadError::is_too_large) => {
+                    in_stream()
+                }
+                outcome => outcome,
+            },
+        }
+    }
+
+    /// Reads a table and passes its notes on.
+    pub(crate) fn read(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &self.options(label))
+    }
+
+    /// Reads rows and, from a column that is no feature, the group of each.
+    pub(crate) fn read_grouped(
+        &self,
+        path: &Path,
+        label: Option<&ColumnRef>,
+        groups: Option<&ColumnRef>,
+    ) -> Result<(Table, Option<Labels>)> {
+        let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
+        if path.as_os_str() == "-" {
+            bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
+        }
+        let mut options = self.options(label);
+        options.ignore.push(groups.clone());
+        let table = read(path, &options)?;
+        let mut options = self.options(Some(groups));
+        options.ignore.extend(label.cloned());
+        let grouped = read(path, &options)?;
+        if grouped.row_numbers != table.row_numbers {
+            bail!(
+                "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
+                table.source
+            );
+        }
+        Ok((table, grouped.labels.map(Labels::new)))
+    }
+
+    /// Reads a table whose rows may stay sparse.
+    pub(crate) fn read_sparse(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
+        read(path, &ReadOptions { sparse: true, ..self.options(label) })
+    }
+
+    /// Reads the columns a model wants; rows may stay sparse.
+    pub(crate) fn read_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        label: Option<&ColumnRef>,
+    ) -> Result<Table> {
+        let means = self.means_of(model)?;
+        let mut options = ReadOptions { sparse: model.kernel.is_none(), means, ..self.options(label) };
+        if model.feature_names.is_empty() {
+            let table = read(path, &options)?;
+            if table.names.len() != model.columns() {
+                let (seen, wanted) = (table.names.len(), model.columns());
+                bail!("{} has {seen} feature columns; the model wants {wanted}", table.source);
+            }
+            return Ok(table);
+        }
+        options.features = Some(model.feature_names.clone());
+        read(path, &options)
+    }
+}
+
+fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
+    let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
+    let progress = Progress::spinner(&format!("reading {source}"));
+    let table = read_table(path, options)?;
+    progress.finish();
+    print_notes(&table.notes);
+    // What the table takes is not there for learning.
+    crate::system::tell_memory();
+    Ok(table)
+}

@@ -1,0 +1,138 @@
+//! The methods, and how those that iterate are steered, as it is typed.
+
+use crate::options::parse::at_least;
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use mahala_baselines::named;
+use serde_json::{Value, json};
+use std::str::FromStr;
+
+/// A method of `fit` and `evaluate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Method {
+    /// No learning: the plain distance
+    Euclidean,
+    /// The inverse covariance, without labels
+    Covariance,
+    /// Geometric mean metric learning, t chosen
+    Gmml,
+    /// The same with everything chosen: standardisation, shrinkage, directions, rounds, t
+    Auto,
+    /// The same, and RBF kernels: the distance may be nonlinear
+    AutoKernel,
+    /// One recipe of those, given: --set t=0.3 --set 'rounds=[[3,0.2]]' --set directions=25
+    Recipe,
+    /// Information-theoretic metric learning
+    Itml,
+    /// Large margin nearest neighbours
+    Lmnn,
+    /// Neighbourhood components analysis
+    Nca,
+    /// Maximally collapsing metric learning
+    Mcml,
+    /// Metric learning for clustering
+    Mmc,
+    /// Regression on fixed-rank matrices, flat geometry
+    Flatgeo,
+}
+
+/// How a method that iterates is steered.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Methods that iterate")]
+pub(crate) struct MethodArgs {
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", value_parser = at_least(1))]
+    pub max_iterations: Option<usize>,
+    /// Stop a fit after this time, with the best metric so far
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
+    pub time_limit: Option<f64>,
+    /// Set a parameter of the method, such as gamma=0.1 (may be given several times)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+}
+
+impl MethodArgs {
+    /// These options with one more parameter set.
+    pub(crate) fn with(&self, key: &str, value: Value) -> Self {
+        let mut steering = self.clone();
+        steering.set.push(Setting { key: key.to_owned(), value });
+        steering
+    }
+
+    /// Whether a parameter is set to this.
+    pub(crate) fn sets(&self, key: &str, value: &Value) -> bool {
+        self.set.iter().any(|setting| setting.key == key && setting.value == *value)
+    }
+}
+
+/// `key=value`; the value is a number, true or false, null, or else text.
+#[derive(Debug, Clone)]
+pub(crate) struct Setting {
+    pub key: String,
+    pub value: Value,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Euclidean => "euclidean",
+            Self::Covariance => "covariance",
+            Self::Gmml => "gmml",
+            Self::Auto => "auto",
+            Self::AutoKernel => "auto-kernel",
+            Self::Recipe => "recipe",
+            Self::Itml => "itml",
+            Self::Lmnn => "lmnn",
+            Self::Nca => "nca",
+            Self::Mcml => "mcml",
+            Self::Mmc => "mmc",
+            Self::Flatgeo => "flatgeo",
+        }
+    }
+
+    /// Whether there is nothing that could be stopped half-way.
+    pub(crate) fn is_closed_form(self) -> bool {
+        matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml | Self::Recipe)
+    }
+
+    /// Whether it is the automatic mode.
+    pub(crate) fn chooses(self) -> bool {
+        matches!(self, Self::Auto | Self::AutoKernel)
+    }
+
+    /// Whether it has parameters that are set with --set.
+    pub(crate) fn has_parameters(self) -> bool {
+        self.keys().is_ok_and(|keys| !keys.is_empty())
+    }
+
+    /// The names of its parameters.
+    pub(crate) fn keys(self) -> Result<Vec<String>> {
+        if self == Self::Gmml {
+            return Ok(Vec::new());
+        }
+        let parameters = named(self.name(), json!({}))?.parameters();
+        Ok(parameters.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default())
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((key, value)) = text.split_once('=') else {
+            return Err("it must be KEY=VALUE, such as gamma=0.1".into());
+        };
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        Ok(Self { key: key.trim().to_owned(), value })
+    }
+}
+
+fn positive_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 1e9 => Ok(seconds),
+        _ => Err("it must be a number of seconds above 0".into()),
+    }
+}
+
+/// What the methods call their limit of iterations.
+pub(crate) const LIMITS: [&str; 2] = ["max_iterations", "max_projections"];

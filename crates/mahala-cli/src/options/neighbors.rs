@@ -1,0 +1,34 @@
+//! Options of `mahala neighbors`.
+
+use crate::options::input::InputArgs;
+use crate::options::parse::at_least;
+use clap::Args;
+use mahala_io::ColumnRef;
+use std::path::PathBuf;
+
+/// Options of `mahala neighbors`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala neighbors wine.safetensors wines.csv -k 3    among the other rows
+  mahala neighbors wine.safetensors queries.csv --among wines.csv
+  mahala neighbors wine.safetensors wines.csv --label class -o near.csv")]
+pub(crate) struct Neighbors {
+    /// The model
+    pub model: PathBuf,
+    /// The rows whose neighbours are wanted; - for stdin
+    pub data: PathBuf,
+    /// The rows to search among [default: DATA itself, without the row itself]
+    #[arg(long, value_name = "FILE")]
+    pub among: Option<PathBuf>,
+    /// Show this column of the rows searched among
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub label: Option<ColumnRef>,
+    /// How many neighbours
+    #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
+    pub k: usize,
+    /// Where to write [default: stdout]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
+}

@@ -1,0 +1,40 @@
+//! Options of `mahala predict`.
+
+use crate::options::input::InputArgs;
+use crate::options::parse::at_least;
+use clap::Args;
+use mahala_io::ColumnRef;
+use std::path::PathBuf;
+
+/// Options of `mahala predict`.
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  mahala predict wine.safetensors new-wines.csv
+  mahala predict wine.safetensors test.csv --label class    counts the errors
+  mahala predict m.safetensors new.csv --train old.csv --train-label class")]
+pub(crate) struct Predict {
+    /// The model
+    pub model: PathBuf,
+    /// Rows with the columns the model was learned on; - for stdin
+    pub data: PathBuf,
+    /// The true classes, if known: counts the errors
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub label: Option<ColumnRef>,
+    /// Rows that vote [default: those kept in the model]
+    #[arg(long, value_name = "FILE")]
+    pub train: Option<PathBuf>,
+    /// The column with their classes
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, requires = "train")]
+    pub train_label: Option<ColumnRef>,
+    /// Neighbours that vote [default: as many as `fit` was told, else 5]
+    #[arg(short, long, value_parser = at_least(1))]
+    pub k: Option<usize>,
+    /// Read, predict and write a block at a time [default: above 256 MB of numbers]
+    #[arg(long)]
+    pub stream: bool,
+    /// Where to write [default: stdout]
+    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
+}

@@ -1,0 +1,79 @@
+//! Numbers, counts and times as people read them.
+
+/// Seconds with a unit that suits them.
+pub(crate) fn seconds(value: f64) -> String {
+    if value < 1e-3 {
+        format!("{:.0} µs", 1e6 * value)
+    } else if value < 1.0 {
+        format!("{:.1} ms", 1e3 * value)
+    } else {
+        format!("{value:.1} s")
+    }
+}
+
+/// A whole number with thin groups of three: 12 345 678.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The first ten of some names, and how many more there are.
+pub(crate) fn first_names(names: &[&str]) -> String {
+    let shown = names[..names.len().min(10)].join(", ");
+    match names.len().saturating_sub(10) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// `1 row`, `12 345 rows`
+pub(crate) fn count(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// The shortest digits that read back as the same number, with an exponent where there would be
+/// more zeros than digits.
+pub(crate) fn exact(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-5..1e17 => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
+/// A few digits, for people.
+pub(crate) fn rounded(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-2..1e6 => format!("{value:.4}"),
+        _ => format!("{value:.3e}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_times_have_units() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(
+            (seconds(2e-5), seconds(0.25), seconds(3.04)),
+            ("20 µs".into(), "250.0 ms".into(), "3.0 s".into())
+        );
+    }
+
+    #[test]
+    fn zeros_do_not_fill_the_line() {
+        assert_eq!([exact(0.0), exact(-1.5), exact(1e16)], ["0", "-1.5", "10000000000000000"]);
+        assert_eq!([exact(1.25e150), exact(-2e-150)], ["1.25e150", "-2e-150"]);
+        assert_eq!([rounded(0.0), rounded(0.48131), rounded(1.6079e132)], ["0.0000", "0.4813", "1.608e132"]);
+        assert_eq!([count(1, "row"), count(2000, "row")], ["1 row", "2 000 rows"]);
+    }
+}

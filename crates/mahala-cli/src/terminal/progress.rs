@@ -1,0 +1,71 @@
+//! Progress on stderr: only on a terminal, and only for what takes more than a second.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A bar or spinner that appears after a second.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    over: Arc<AtomicBool>,
+}
+
+impl Progress {
+    /// A bar over `total` steps.
+    pub(crate) fn bar(message: &str, total: usize) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+        Self::appearing(bar, "{msg} {wide_bar} {pos}/{len}, {eta} left", message)
+    }
+
+    /// A spinner for work whose length is not known.
+    pub(crate) fn spinner(message: &str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Self::appearing(bar, "{spinner} {msg} ({elapsed})", message)
+    }
+
+    fn appearing(bar: ProgressBar, template: &str, message: &str) -> Self {
+        bar.set_message(crate::terminal::message::printable(message).into_owned());
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let over = Arc::new(AtomicBool::new(false));
+        let (later_bar, later_over) = (bar.clone(), Arc::clone(&over));
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_secs(1));
+            if !later_over.load(Ordering::Relaxed) {
+                later_bar.set_draw_target(ProgressDrawTarget::stderr());
+                later_bar.enable_steady_tick(Duration::from_millis(200));
+            }
+        });
+        Self { bar, over }
+    }
+
+    /// Shows how far the work is.
+    pub(crate) fn at(&self, done: usize, total: usize) {
+        self.bar.set_length(total as u64);
+        self.bar.set_position(done as u64);
+    }
+
+    /// Says something else.
+    pub(crate) fn tell(&self, message: &str) {
+        self.bar.set_message(crate::terminal::message::printable(message).into_owned());
+    }
+
+    /// One more step is done.
+    pub(crate) fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.bar.finish_and_clear();
+    }
+}

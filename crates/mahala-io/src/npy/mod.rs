@@ -1,0 +1,210 @@
+//! `NumPy` arrays of one or two dimensions.
+
+mod header;
+mod write;
+
+use std::io::Read;
+use std::mem;
+use std::ops::Range;
+
+use crate::block::{Block, Cells};
+use crate::columns::{Columns, Plan, plan};
+use crate::error::ReadError;
+use crate::missing::{RowLabel, RowPolicy, Tally};
+use crate::npy::header::{NpyHeader, read_header};
+use crate::options::ReadOptions;
+use crate::scalar::{Scalar, half};
+use crate::source::Source;
+use crate::table::Table;
+use crate::table_builder::{TableBuilder, check_rows};
+pub use write::{npy_bytes, npy_header};
+
+/// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
+pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
+    let name = source.name.clone();
+    let header = read_header(&name, &mut source.reader)?;
+    let array = Layout::new(&name, &header)?;
+    array.check_size(&name, source.size().map(|size| size.saturating_sub(header.length)))?;
+    let mut bytes = Vec::new();
+    let read = source.reader.by_ref().take(array.bytes).read_to_end(&mut bytes);
+    read.map_err(|error| ReadError::read(&name, error))?;
+    array.check_size(&name, Some(bytes.len() as u64))?;
+    // Not before the data have shown that there are as many columns as the header claims.
+    let plan = plan(&name, &Columns::numbered(array.columns), options)?;
+    let policy = RowPolicy::new(&name, "row", &plan, options, true);
+    let mut table = TableBuilder::new(&name, plan.names.clone(), plan.label.is_some(), options);
+    table.reserve(array.rows);
+    let mut tally = Tally::default();
+    for first in (0..array.rows).step_by(BLOCK_ROWS) {
+        let rows = first..array.rows.min(first + BLOCK_ROWS);
+        let mut block = array.read_rows(&bytes, rows, &plan, &policy)?;
+        block.before = tally.records;
+        tally.merge(mem::take(&mut block.tally));
+        table.add(block)?;
+    }
+    check_rows(&name, &tally)?;
+    table.finish(&policy, &tally.gaps, options.missing, tally.notes(options.missing))
+}
+
+/// Rows between two looks at the limit of memory.
+const BLOCK_ROWS: usize = 4096;
+
+/// Where each number is, and how it is stored.
+struct Layout {
+    rows: usize,
+    columns: usize,
+    bytes: u64,
+    fortran_order: bool,
+    kind: Kind,
+    big_endian: bool,
+    width: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bool,
+    Signed,
+    Unsigned,
+    Float,
+}
+
+impl Layout {
+    fn new(source: &str, header: &NpyHeader) -> Result<Self, ReadError> {
+        let (rows, columns) = match header.shape[..] {
+            [rows] => (rows, 1),
+            [rows, columns] => (rows, columns),
+            _ => return Err(wrong_shape(source, &header.shape)),
+        };
+        let (kind, width) = number_type(source, &header.descr)?;
+        let cells = rows.checked_mul(columns);
+        let bytes = cells.and_then(|cells| cells.checked_mul(width as u64));
+        let bytes = bytes.filter(|&bytes| isize::try_from(bytes).is_ok());
+        let Some(bytes) = bytes else {
+            let message = format!("an array of {rows} × {columns} numbers does not fit into memory");
+            return Err(ReadError::new(source, message));
+        };
+        Ok(Self {
+            // An array without cells may claim any number of rows.
+            rows: if bytes == 0 { 0 } else { rows as usize },
+            columns: if rows == 0 { columns.min(1) } else { columns } as usize,
+            bytes,
+            fortran_order: header.fortran_order,
+            kind,
+            big_endian: header.descr.starts_with('>'),
+            width,
+        })
+    }
+
+    fn check_size(&self, source: &str, available: Option<u64>) -> Result<(), ReadError> {
+        match available {
+            Some(available) if available < self.bytes => {
+                let message = format!(
+                    "{} × {} numbers need {} bytes after the header, but there are {available}",
+                    self.rows, self.columns, self.bytes
+                );
+                Err(ReadError::new(source, message).hint("the file is truncated; write or copy it again"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_rows(
+        &self,
+        bytes: &[u8],
+        rows: Range<usize>,
+        plan: &Plan,
+        policy: &RowPolicy,
+    ) -> Result<Block, ReadError> {
+        let mut block = Block::new(plan.features.len(), plan.label.is_some());
+        let mut cells = Vec::with_capacity(rows.len() * plan.features.len());
+        for row in rows {
+            let (base, position) = (cells.len(), row as u64 + 1);
+            for (slot, &column) in plan.features.iter().enumerate() {
+                let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
+                if value.is_infinite() {
+                    return Err(policy.infinite_cell(position, slot, value));
+                }
+                cells.push(value);
+            }
+            let label = plan.label.map(|j| self.scalar(bytes, row, j).label());
+            if policy.check(&mut cells[base..], position, RowLabel::of(label.as_ref()), &mut block.tally)? {
+                block.push_row(label.flatten().as_deref());
+            } else {
+                cells.truncate(base);
+                block.tally.records += 1;
+            }
+        }
+        block.cells = Cells::Rows(cells);
+        Ok(block)
+    }
+
+    fn scalar(&self, bytes: &[u8], row: usize, column: usize) -> Scalar<'static> {
+        let cell = if self.fortran_order { column * self.rows + row } else { row * self.columns + column };
+        let stored = &bytes[cell * self.width..][..self.width];
+        let mut word = [0; 8];
+        word[..self.width].copy_from_slice(stored);
+        if self.big_endian {
+            word[..self.width].reverse();
+        }
+        self.decode(u64::from_le_bytes(word))
+    }
+
+    fn decode(&self, bits: u64) -> Scalar<'static> {
+        match (self.kind, self.width) {
+            (Kind::Bool, _) => Scalar::Bool(bits != 0),
+            (Kind::Unsigned, _) => Scalar::Int(i128::from(bits)),
+            (Kind::Signed, width) => {
+                // Shifting up and down again copies the sign bit into the unused ones.
+                let unused = 64 - 8 * width as u32;
+                Scalar::Int(i128::from((bits << unused).cast_signed() >> unused))
+            }
+            (Kind::Float, 2) => Scalar::Single(half(bits as u16)),
+            (Kind::Float, 4) => Scalar::Single(f32::from_bits(bits as u32)),
+            (Kind::Float, _) => Scalar::Double(f64::from_bits(bits)),
+        }
+    }
+}
+
+fn number_type(source: &str, descr: &str) -> Result<(Kind, usize), ReadError> {
+    let name = descr.strip_prefix(['<', '>', '|', '=']).unwrap_or(descr);
+    let found = match name {
+        "b1" => (Kind::Bool, 1),
+        "i1" => (Kind::Signed, 1),
+        "i2" => (Kind::Signed, 2),
+        "i4" => (Kind::Signed, 4),
+        "i8" => (Kind::Signed, 8),
+        "u1" => (Kind::Unsigned, 1),
+        "u2" => (Kind::Unsigned, 2),
+        "u4" => (Kind::Unsigned, 4),
+        "u8" => (Kind::Unsigned, 8),
+        "f2" => (Kind::Float, 2),
+        "f4" => (Kind::Float, 4),
+        "f8" => (Kind::Float, 8),
+        _ => {
+            let what = match name.chars().next() {
+                Some('O') => "Python objects",
+                Some('U' | 'S') => "text",
+                Some('c') => "complex numbers",
+                Some('M' | 'm') => "times",
+                _ => "something else",
+            };
+            let message = format!(
+                "the array holds {what} (dtype '{descr}'); float16 to float64, integers and bool are read"
+            );
+            return Err(ReadError::new(source, message)
+                .hint("convert it in Python: numpy.save(path, array.astype('float64'))"));
+        }
+    };
+    Ok(found)
+}
+
+fn wrong_shape(source: &str, shape: &[u64]) -> ReadError {
+    let lengths: Vec<String> = shape.iter().map(u64::to_string).collect();
+    let message = format!(
+        "the array has {} dimensions, with lengths ({}); one or two are read",
+        shape.len(),
+        lengths.join(", ")
+    );
+    ReadError::new(source, message)
+        .hint("give each row one vector: numpy.save(path, array.reshape(len(array), -1))")
+}

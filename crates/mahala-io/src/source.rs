@@ -1,0 +1,123 @@
+//! Opening a file or standard input, and looking at its first bytes.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::ReadError;
+
+/// Bytes that can be read once, with what is known about them beforehand.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) reader: Box<dyn BufRead>,
+    pub(crate) magic: Option<Magic>,
+    /// The file itself, if it is a regular file that is not compressed.
+    plain: Option<PathBuf>,
+}
+
+/// A binary format that its first bytes give away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Magic {
+    Npy,
+    Parquet,
+    /// One that is not read: its name, and what to do.
+    Other(&'static str, &'static str),
+}
+
+/// The first bytes of files that are no tables, or none that are read.
+const OTHERS: [(&[u8], &str, &str); 10] = [
+    (b"ARROW1", "an Arrow or Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
+    (b"FEA1", "a Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
+    (b"PK\x03\x04", "a ZIP archive (NPZ, XLSX)", "unpack it; of an NPZ, save one array with numpy.save"),
+    (b"\x89HDF", "an HDF5 file", "write it as Parquet or NPY"),
+    (b"\x80\x04\x95", "a pickle", "save the array with numpy.save"),
+    (b"\x80\x05\x95", "a pickle", "save the array with numpy.save"),
+    (b"\x28\xB5\x2F\xFD", "Zstandard data", "decompress it with zstd -d; .gz is read as it is"),
+    (b"BZh", "bzip2 data", "decompress it with bunzip2; .gz is read as it is"),
+    (b"\xFD7zXZ", "XZ data", "decompress it with unxz; .gz is read as it is"),
+    (b"SQLite f", "an SQLite database", "write its table as CSV"),
+];
+
+const BUFFER: usize = 1 << 18;
+const HEAD: usize = 8;
+
+impl Source {
+    /// Opens a file, or standard input for `-`; gzip is undone whatever the name says.
+    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+        if path.as_os_str() == "-" {
+            static TAKEN: AtomicBool = AtomicBool::new(false);
+            if TAKEN.swap(true, Ordering::Relaxed) {
+                return Err(ReadError::new("standard input", "it can be read only once")
+                    .hint("give - for one table, and names of files for the others"));
+            }
+            return Self::start("standard input".to_owned(), Box::new(io::stdin().lock()), None);
+        }
+        let name = path.display().to_string();
+        let cannot = |error: io::Error| ReadError::open(&name, error);
+        let metadata = std::fs::metadata(path).map_err(cannot)?;
+        if metadata.is_dir() {
+            return Err(
+                ReadError::new(name, "this is a directory, not a file").hint("name one of the files in it")
+            );
+        }
+        let file = File::open(path).map_err(cannot)?;
+        let plain = metadata.is_file().then(|| path.to_owned());
+        Self::start(name, Box::new(BufReader::with_capacity(BUFFER, file)), plain)
+    }
+
+    fn start(name: String, reader: Box<dyn BufRead>, plain: Option<PathBuf>) -> Result<Self, ReadError> {
+        let (mut head, mut reader) = peek(&name, reader)?;
+        let zipped = head.starts_with(b"\x1f\x8b");
+        if zipped {
+            let unzipped = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader));
+            (head, reader) = peek(&name, Box::new(unzipped))?;
+        }
+        Ok(Self { magic: magic(&head), plain: plain.filter(|_| !zipped), name, reader })
+    }
+
+    /// The number of bytes, where it is known before reading.
+    pub(crate) fn size(&self) -> Option<u64> {
+        let metadata = std::fs::metadata(self.plain.as_ref()?);
+        metadata.ok().map(|metadata| metadata.len())
+    }
+
+    /// The bytes as a file in which one can seek: the file itself, or a temporary copy.
+    pub(crate) fn into_file(mut self) -> Result<File, ReadError> {
+        let cannot = |error: io::Error| ReadError::read(&self.name, error);
+        if let Some(path) = &self.plain {
+            return File::open(path).map_err(cannot);
+        }
+        let mut copy = tempfile::tempfile().map_err(cannot)?;
+        io::copy(&mut self.reader, &mut copy).map_err(cannot)?;
+        copy.rewind().map_err(cannot)?;
+        Ok(copy)
+    }
+}
+
+fn magic(head: &[u8]) -> Option<Magic> {
+    if head.starts_with(b"\x93NUMPY") {
+        return Some(Magic::Npy);
+    }
+    // Text may begin with these four letters; in a Parquet file a control character follows them.
+    let control = |byte: &u8| *byte < b' ' && !b"\t\r\n".contains(byte);
+    if head.starts_with(b"PAR1") && head.get(4).is_some_and(control) {
+        return Some(Magic::Parquet);
+    }
+    // Text may begin with the letters of some; then what follows is text, too.
+    let binary =
+        |magic: &[u8]| !magic.is_ascii() || head[magic.len()..].iter().any(|b| !b.is_ascii() || control(b));
+    let known =
+        OTHERS.iter().find(|other| head.starts_with(other.0) && (other.0.len() > 6 || binary(other.0)));
+    known.map(|&(_, name, remedy)| Magic::Other(name, remedy))
+}
+
+fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), ReadError> {
+    let mut head = Vec::with_capacity(HEAD);
+    let taken = reader.by_ref().take(HEAD as u64).read_to_end(&mut head);
+    taken.map_err(|error| ReadError::read(name, error))?;
+    let whole = Cursor::new(head.clone()).chain(reader);
+    Ok((head, Box::new(whole)))
+}
