@@ -79,8 +79,8 @@ def crate_layers():
     problems = []
     for place, crate in enumerate(CRATES):
         manifest = (ROOT / "crates" / crate / "Cargo.toml").read_text(encoding="utf-8")
-        dependencies = manifest.split("[dependencies]")[1].split("[dev-dependencies]")[0]
-        used = re.findall(r"^(mahala[\w-]*)", dependencies, re.M)
+        dependencies = manifest.split("[dev-dependencies]")[0]
+        used = re.findall(r"^(mahala[\w-]*)[. ]", dependencies, re.M)
         problems += [f"{crate} uses {other}" for other in used if other not in CRATES[:place]]
     return problems
 
