@@ -45,7 +45,7 @@ pub(crate) fn run(python: &str, search: &Search<'_>) -> Result<Value> {
         })??;
         checksum = (0..found.len()).flat_map(|q| found.indices(q)).sum();
         let output = Command::new(python)
-            .arg("benches/knn_peers.py")
+            .arg("benchmarks/knn_peers.py")
             .args(&files)
             .args(["--repeats", "1", "--peers", peers, "--threads", &threads.to_string()])
             .env("OPENBLAS_NUM_THREADS", threads.to_string())

@@ -56,14 +56,14 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
             Ok(count)
         })??;
         let mut numpy = Command::new(python);
-        numpy.args(["benches/fit_numpy.py", "--ridge", &lambda.to_string(), "--repeats", &count.to_string()]);
+        numpy.args(["benchmarks/fit_numpy.py", "--ridge", &lambda.to_string(), "--repeats", &count.to_string()]);
         theirs.extend(peer(numpy, &folder, listed.is_some(), threads)?);
         // Octave measures three fits a call; of large ones, which take it seconds each, one call is enough.
         if let Some(octave) = octave
             && (round == 0 || d < 256)
         {
             let mut command = Command::new(octave);
-            command.args(["--no-gui", "--quiet", "benches/fit_octave.m"]);
+            command.args(["--no-gui", "--quiet", "benchmarks/fit_octave.m"]);
             theirs.extend(peer(command, &folder, listed.is_some(), threads)?);
         }
     }

@@ -23,7 +23,7 @@ def main():
     parser.add_argument("engines", nargs="*", help="dask, spark; default: both")
     parser.add_argument("--rows", default="50000,100000,200000,400000", help="separated by commas")
     parser.add_argument("--features", type=int, default=256)
-    parser.add_argument("--results", default="target/bench/cluster.jsonl")
+    parser.add_argument("--results", default="benchmarks/results/cluster.jsonl")
     wanted = parser.parse_args()
     lines = [rate(wanted.features)]
     print(lines[0], flush=True)

@@ -1,7 +1,7 @@
 """Files larger than memory: mahala beside pandas, Polars and pyarrow, each in a process of its own.
 
     scale.py MAHALA BENCH [--rows 10000000] [--csv-rows 1000000] [--columns 64] [--repeats 3] [--folder target/scale]
-             [--results target/bench/scale.jsonl] [--keep] [--reuse]
+             [--results benchmarks/results/scale.jsonl] [--keep] [--reuse]
 
 MAHALA is the command, BENCH the program mahala-bench. A Parquet file and a CSV file are written, then
  - the Parquet file is read (pyarrow, batch by batch), its rows are summed (moments alone, of rows in memory), and a
@@ -56,7 +56,7 @@ def main():
          "parquet_bytes": parquet.stat().st_size, "csv_bytes": csv.stat().st_size, "times": seen},
         *growth(work, fit, folder, rows, columns),
     ]
-    results = pathlib.Path(option("--results", "target/bench/scale.jsonl"))
+    results = pathlib.Path(option("--results", "benchmarks/results/scale.jsonl"))
     results.parent.mkdir(parents=True, exist_ok=True)
     results.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     print(table(lines[0]))

@@ -1,6 +1,6 @@
 """What it costs to have more chosen: CPU seconds of a fit at a given t, of one that chooses t, and of the automatic mode.
 
-Usage: python benches/choices.py [DATA] (the folder that holds embeddings/banking77.npz; its row is left out without it).
+Usage: python benchmarks/choices.py [DATA] (the folder that holds embeddings/banking77.npz; its row is left out without it).
 Wants mahala and scikit-learn. Each fit runs on one thread, scikit-learn's LDA beside it; the least of three fits where one takes under a
 second. Prints the table of the README.
 """

@@ -21,7 +21,7 @@ NEIGHBOURS = [(10_000, 10_000, 16), (4649, 4649, 256), (2000, 2000, 784), (10_00
 FEW_DIMENSIONS = [(10_000, 100_000, d) for d in (2, 4, 6, 8)]
 # Orders, and how often each is solved.
 EIGENPROBLEMS = [(8, "300"), (19, "300"), (64, "100"), (256, "30"), (784, "9"), (1536, "5"), (4096, "1")]
-KINDS = ["fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "rivals"]
+KINDS = ["fit", "embeddings", "eigen", "search", "knn", "trees", "growth", "memory", "iterative"]
 
 
 def main():
@@ -83,8 +83,8 @@ def commands_of(kind, python, octave):
         yield from growth()
     if kind == "memory":
         yield from (["once", work, "1000000", "64", "10", "1", "1"] for work in ("fit", "knn"))
-    if kind == "rivals":
-        yield from rivals()
+    if kind == "iterative":
+        yield from iterative()
 
 
 def fits(python, octave, shapes, threads, repeats, rules):
@@ -106,15 +106,15 @@ def growth():
         yield ["once", "stream", "20000", "64", str(c), "1", "1"]
 
 
-def rivals():
+def iterative():
     data = os.environ.get("MAHALA_DATA", "")
-    python = pathlib.Path("target/rivals-venv/bin/python")
+    python = pathlib.Path("target/metric-learn-venv/bin/python")
     if not pathlib.Path(data, "segment.csv").is_file():
-        print("not measured: rivals on Segment: set MAHALA_DATA to the folder with segment.csv", file=sys.stderr)
+        print("not measured: iterative methods on Segment: set MAHALA_DATA to the folder with segment.csv", file=sys.stderr)
     elif not python.is_file():
-        print("not measured: rivals on Segment: target/rivals-venv is missing", file=sys.stderr)
+        print("not measured: iterative methods on Segment: target/metric-learn-venv is missing", file=sys.stderr)
     else:
-        yield ["rivals", str(python), str(pathlib.Path(data, "segment.csv"))]
+        yield ["iterative", str(python), str(pathlib.Path(data, "segment.csv"))]
 
 
 def machine():

@@ -1,6 +1,6 @@
 """Iterative metric learning on a CSV (label last): LMNN and ITML of metric-learn, NCA of scikit-learn.
 
-Usage: python benches/rivals.py TABLE.csv. One JSON line a method: wall and CPU seconds of one fit.
+Usage: python benchmarks/iterative_peers.py TABLE.csv. One JSON line a method: wall and CPU seconds of one fit.
 metric-learn needs scikit-learn 1.7 or older: an environment of its own.
 """
 

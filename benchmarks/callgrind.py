@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-STORED = pathlib.Path(__file__).with_name("callgrind.json")
+STORED = pathlib.Path(__file__).parent / "results" / "callgrind.json"
 TOLERANCE = 0.05  # compilers differ by a few percent; a lost optimisation costs more
 CASES = {
     "fit 2310x19, 7 classes": ["fit", "2310", "19", "7"],

@@ -1,6 +1,6 @@
 """Exact nearest neighbours by the peers: FAISS IndexFlatL2 and scikit-learn (brute force, best tree).
 
-Usage: python benches/knn_peers.py ROWS.npy QUERIES.npy --k K --threads N --repeats N [--peers faiss,brute,tree]
+Usage: python benchmarks/knn_peers.py ROWS.npy QUERIES.npy --k K --threads N --repeats N [--peers faiss,brute,tree]
 
 Prints one JSON line per peer: least and median wall and CPU seconds of building the index and searching,
 and a checksum of the indices found.

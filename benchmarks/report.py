@@ -34,7 +34,7 @@ def main():
     files = sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl"))
     lines = [json.loads(line) for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     parts = [INTRODUCTION]
-    for section in (machine, in_short, fits, bounds, eigenproblems, searches, neighbours, trees, rivals, memory, files_larger_than_memory, clusters):
+    for section in (machine, in_short, fits, bounds, eigenproblems, searches, neighbours, trees, iterative, memory, files_larger_than_memory, clusters):
         text = section(lines)
         if text:
             parts.append(text)
@@ -80,7 +80,7 @@ def machine(lines):
         busy = f" **The machine was busy before {', '.join(kinds)}: provisional.**" if kinds else ""
         return (
             f"Measured on {line['cores']} cores of an {line['processor']} ({wide}), {line['memory_gb']} GB, {line['system']}; "
-            f"Rust {line['rust']}; peers as in `benches/requirements.txt`.{busy}\n"
+            f"Rust {line['rust']}; peers as in `benchmarks/requirements.txt`.{busy}\n"
         )
 
 
@@ -241,13 +241,13 @@ def trees(lines):
     return "## Few dimensions\n\nUp to six columns mahala searches by a tree of its own, beyond by brute force. One thread, CPU time in the ratio.\n\n" + table(head, rows)
 
 
-def rivals(lines):
-    chosen = of(lines, "rivals")
+def iterative(lines):
+    chosen = of(lines, "iterative")
     if not chosen:
         return None
     line = chosen[-1]
     ours = line["mahala"]["cpu_min"]
-    rows = [["GMML (mahala)", ms(ours), "1"]] + [[r["method"], ms(r["cpu"]), f"{r['cpu'] / ours:,.0f}"] for r in line["rivals"]]
+    rows = [["GMML (mahala)", ms(ours), "1"]] + [[r["method"], ms(r["cpu"]), f"{r['cpu'] / ours:,.0f}"] for r in line["peers"]]
     return f"## Iterative methods on Segment ({line['n']} × {line['d']})\n\nOne fit, CPU time in ms: metric-learn's LMNN and ITML, scikit-learn's NCA, default settings,\non standardised columns; GMML on the columns as they are.\n\n" + table(["method", "time", "times GMML's"], rows)
 
 

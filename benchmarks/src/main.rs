@@ -4,11 +4,11 @@
 mod eigen;
 mod fit;
 mod heap;
+mod iterative;
 mod knn;
 mod npy;
 mod once;
 mod peak;
-mod rivals;
 mod search;
 mod stages;
 mod time;
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
             fit::run(python, octave, fit::Shape { n, d, c, pairs, threads, repeats })?
         }
         ["eigen", d, repeats] => eigen::run(d.parse()?, repeats.parse()?)?,
-        ["rivals", python, csv] => rivals::run(python, csv)?,
+        ["iterative", python, csv] => iterative::run(python, csv)?,
         ["knn", python, queries, rows, d, threads, repeats, peers] => {
             let (queries, rows, d) = (queries.parse()?, rows.parse()?, d.parse()?);
             let (threads, repeats) = (threads.parse()?, repeats.parse()?);
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
         }
         ["search", n, d, c, threads] => search::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
         ["stages", n, d, c, threads] => stages::run(n.parse()?, d.parse()?, c.parse()?, threads.parse()?)?,
-        _ => bail!("benches/run.py knows the arguments"),
+        _ => bail!("benchmarks/run.py knows the arguments"),
     };
     Ok(writeln!(std::io::stdout(), "{report}")?)
 }

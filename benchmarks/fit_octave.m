@@ -1,5 +1,5 @@
 % One GMML fit as the paper writes it, from rows and labels over all pairs, or over a list of pairs.
-% Usage: octave --no-gui --quiet benches/fit_octave.m ROWS.npy LABELS.npy [PAIRS.npy]
+% Usage: octave --no-gui --quiet benchmarks/fit_octave.m ROWS.npy LABELS.npy [PAIRS.npy]
 % Prints one JSON line: least and median wall and CPU seconds of three fits, after one that warms up.
 %
 % Formula (Algorithm 1, t = 1/2):

@@ -13,14 +13,14 @@ pub(crate) fn run(python: &str, csv: &str) -> Result<Value> {
     let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
     let mut ours = Times::default();
     with_threads(1, || (0..50).try_for_each(|_| ours.add(|| gmml.fit(&data)).map(drop)))??;
-    let rivals = lines_of(
+    let peers = lines_of(
         Command::new(python)
-            .args(["benches/rivals.py", csv])
+            .args(["benchmarks/iterative_peers.py", csv])
             .env("OMP_NUM_THREADS", "1")
             .env("OPENBLAS_NUM_THREADS", "1"),
     )?;
     Ok(
-        json!({"what": "rivals", "n": data.len(), "d": data.columns(), "mahala": ours.to_json(), "rivals": rivals}),
+        json!({"what": "iterative", "n": data.len(), "d": data.columns(), "mahala": ours.to_json(), "peers": peers}),
     )
 }
 

@@ -1,6 +1,6 @@
 """GMML in automatic mode beside scikit-learn's NCA and LDA and metric-learn's LMNN: errors, times and average ranks.
 
-Usage: python benches/ranks.py DATA OUT [SET ...] (the folder with the paper's sets; where ranks.md and ranks.json go).
+Usage: python benchmarks/ranks.py DATA OUT [SET ...] (the folder with the paper's sets; where ranks.md and ranks.json go).
 Wants mahala, metric-learn and scikit-learn 1.7 or older in one environment. All methods see the same rows, learn on the
 same training part and are followed by the same 5 nearest neighbours. A fit that takes over LIMIT seconds is stopped, and
 ranks last. Each fit runs in a process of its own, with one thread.

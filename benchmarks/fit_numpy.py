@@ -1,6 +1,6 @@
 """One GMML fit from rows and labels, over all pairs or a list, in NumPy and in SciPy: the time to beat.
 
-Usage: python benches/fit_numpy.py ROWS.npy LABELS.npy [PAIRS.npy] [--repeats N] [--ridge LAMBDA] [--form FORM]
+Usage: python benchmarks/fit_numpy.py ROWS.npy LABELS.npy [PAIRS.npy] [--repeats N] [--ridge LAMBDA] [--form FORM]
 
 ROWS is n×d float64, LABELS n integers, PAIRS m×3 integers: two rows, and 1 if similar. One JSON line per edition on stdout: seconds per fit
 (minimum and median over the repeats, wall and process CPU time) and the trace of A to compare.

@@ -1,6 +1,6 @@
 """Our ITML, LMNN, MMC and NCA beside metric-learn's and scikit-learn's, in one process, on one table.
 
-Usage: python benches/methods.py TABLE.csv [METHOD ...] (label last; all four if none is named). Wants mahala,
+Usage: python benchmarks/baselines.py TABLE.csv [METHOD ...] (label last; all four if none is named). Wants mahala,
 metric-learn and scikit-learn 1.7 or older in one environment. One JSON line a method: CPU seconds of one fit of each
 (the least of three, taken in turn), the ratio, and the objective at each one's result, by its definition. Smaller is
 better but for MMC and NCA:
