@@ -1,4 +1,4 @@
-"""Draws the gallery: `make.py [FOLDER]`. Needs matplotlib; the same figures come out every time."""
+"""Draws the gallery: `gallery.py [FOLDER]`. Needs matplotlib; the same figures come out every time."""
 
 import pathlib
 import sys
@@ -25,7 +25,7 @@ STYLE = {
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "docs" / "python" / "gallery")
     plt.rcParams.update(STYLE)
     for name, draw in [
         ("error-over-t", error_over_t),

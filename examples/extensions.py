@@ -1,4 +1,4 @@
-"""Draws the figures of beyond.md and prints its tables: `beyond.py [FOLDER]`.
+"""Draws the figures of docs/extensions.md and prints its tables: `extensions.py [FOLDER [FIGURE ...]]`.
 
 Needs matplotlib and scikit-learn; the same figures and numbers come out every time.
 """
@@ -26,17 +26,17 @@ STYLE = {
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "figures")
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent / "docs" / "figures")
     plt.rcParams.update(STYLE)
     only = sys.argv[2:]
     for name, draw in [
-        ("beyond-shrinkage", shrinkage),
-        ("beyond-directions", directions),
-        ("beyond-rounds", rounds),
-        ("beyond-balance", balance),
-        ("beyond-probabilities", probabilities),
-        ("beyond-labels", label_sets),
-        ("beyond-local", local),
+        ("extensions-shrinkage", shrinkage),
+        ("extensions-directions", directions),
+        ("extensions-rounds", rounds),
+        ("extensions-balance", balance),
+        ("extensions-probabilities", probabilities),
+        ("extensions-labels", label_sets),
+        ("extensions-local", local),
     ]:
         if only and name not in only:
             continue
