@@ -19,7 +19,7 @@ from ._knn import MahalanobisKNN
 from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
-from ._rival import Rival
+from ._learner import Rival
 from ._rivals import RIVALS, unfitted
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._rival import NAMES, SHARED, PairsRival, Rival
+from ._learner import NAMES, SHARED, PairsRival, Rival
 
 
 class Euclidean(Rival):

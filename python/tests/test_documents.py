@@ -12,7 +12,7 @@ import mahala
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_modules(mahala.__path__))]
+MODULES = ["mahala", *(module.name for module in pkgutil.walk_packages(mahala.__path__, "mahala."))]
 
 
 #: Blocks that need another environment: metric-learn's, or Spark's.
@@ -23,7 +23,7 @@ ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    public = {"mahala._spark_rows": "mahala.spark"}.get(name, name)
+    public = {"mahala.distributed._spark_rows": "mahala.spark"}.get(name, name)
     if public in ENGINES:
         engine = ENGINES[public]
         pytest.importorskip(engine, reason=f"{engine} is not installed: pip install '{public.replace('.', '[')}]'")

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from ._common import class_names, classes_of, folds, learning_params, seed
-from ._gmml import GMML
-from ._moments import Moments
+from .._common import class_names, classes_of, folds, learning_params, seed
+from .._gmml import GMML
+from .._moments import Moments
 
 Floats = NDArray[np.float64]
 

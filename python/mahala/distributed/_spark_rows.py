@@ -17,10 +17,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BooleanType, NumericType
 
-from . import _mahala
-from ._cluster import FAN_IN, Labelled, Partial, Sample, merge_group, merge_tree, sample_partition, sum_partition
-from ._common import class_names
-from ._moments import Moments
+from .. import _mahala
+from .._common import class_names
+from .._moments import Moments
+from ._partitions import FAN_IN, Labelled, Partial, Sample, merge_group, merge_tree, sample_partition, sum_partition
 
 #: At most this many partial sums, and this many bytes of them, come to the driver; more are merged on the executors.
 DRIVER_PARTIALS = 64
