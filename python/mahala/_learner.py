@@ -1,4 +1,4 @@
-"""What the methods GMML is compared with have in common: how they are fitted, and what they tell."""
+"""The base of the estimators that hand a method's name and parameters to the library: the baselines, and one recipe."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._gmml import check_two
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_labels
 
-Self = TypeVar("Self", bound="Rival")
+Self = TypeVar("Self", bound="Learner")
 
 #: Python's names of parameters, and the library's; others are the same in both.
 NAMES = {
@@ -58,14 +58,19 @@ SHARED = """standardize : bool, default=False
         These three, and why the fit stopped."""
 
 
-class Rival(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
+class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     """What all of them share; not to be used by itself."""
 
+    #: The library's name of the method.
     _method: ClassVar[str]
     _names: ClassVar[dict[str, str]] = NAMES
     _needs_labels: ClassVar[bool] = True
 
     standardize: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED)
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
         """Learns from rows and labels.
@@ -165,8 +170,8 @@ def two_numbers(name: str, value: Any) -> list[float]:
     return [number(name, part) for part in value]
 
 
-class PairsRival(Rival):
-    """One that learns from pairs, too."""
+class PairsLearner(Learner):
+    """A learner that takes pairs, too."""
 
     def fit_pairs(self: Self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learns from pairs of rows, without classes.
