@@ -261,12 +261,12 @@ def memory(lines):
         resident = line["peak_after"] - line["peak_before"]
         row = [line["kind"], str(n), str(d), f"{line['data_bytes'] / 2**20:.0f}"]
         rows.append(row + [f"{x / 2**20:.2f}" for x in (line["asked_for"], allowed(line["kind"], d), resident)])
-    head = ["work", "n", "d", "rows (MiB)", "asked for (MiB)", "bound (MiB)", "resident (MiB)"]
+    head = ["work", "n", "d", "rows (MiB)", "peak above the rows (MiB)", "bound (MiB)", "resident (MiB)"]
     note = (
-        "The most memory that one fit or search on one thread asks for beyond its rows: all allocations of the second one in a\n"
+        "Peak memory of one fit or search on one thread above its rows: all allocations of the second one in a\n"
         "process are counted. The bound of a fit: 6 matrices d × d and a block (512 rows and one more, in whole registers). For\n"
         "neighbours (1000 queries): a block. The last column is by how much the process grew in the first, with pages of the\n"
-        "program, of stacks, and of the matrix product's workspace (address space of twice the third cache, little of it used).\n\n"
+        "program, of stacks, and of the matrix product's workspace (address space of twice the L3 cache, little of it used).\n\n"
     )
     return "## Memory\n\n" + note + table(head, rows)
 

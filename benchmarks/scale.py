@@ -8,7 +8,7 @@ MAHALA is the command, BENCH the program mahala-bench. A Parquet file and a CSV 
    metric is learned from it: by mahala in one pass, and by pandas + NumPy and Polars + NumPy in chunks;
  - the CSV file is read by pandas, Polars and pyarrow, and read and learned from by mahala;
  - for the growth curve, mahala learns from the first 10^4, 10^5, … rows as Parquet, with one thread and with all.
-Wall and CPU seconds and the peak of memory of each process, one after the other, as often as asked; the median is told. On
+Wall and CPU seconds and the peak of memory of each process, one after the other, as often as asked; the median is reported. On
 a busy machine only CPU seconds compare.
 """
 
@@ -103,16 +103,16 @@ def run(name, command):
     if status != 0:
         sys.exit(f"{name} failed")
     wall, cpu = time.perf_counter() - start, usage.ru_utime + usage.ru_stime
-    told = json.loads(output.splitlines()[0]) if output.startswith("{") else {}
-    if "before" in told:
-        wall, cpu = wall - told["before"][0], cpu - told["before"][1]
-    if "times" in told:  # of the work alone, without making the rows
-        wall, cpu = told["times"]["wall_min"], told["times"]["cpu_min"]
+    reported = json.loads(output.splitlines()[0]) if output.startswith("{") else {}
+    if "before" in reported:
+        wall, cpu = wall - reported["before"][0], cpu - reported["before"][1]
+    if "times" in reported:  # of the work alone, without making the rows
+        wall, cpu = reported["times"]["wall_min"], reported["times"]["cpu_min"]
     return wall, cpu, usage.ru_maxrss / 1024
 
 
 def started(begin=time.perf_counter()):
-    """Tells what was spent on imports, to be taken off."""
+    """Reports what was spent on imports, to be taken off."""
     print(json.dumps({"before": [time.perf_counter() - begin, time.process_time()]}), flush=True)
 
 

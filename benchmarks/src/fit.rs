@@ -56,7 +56,13 @@ pub(crate) fn run(python: &str, octave: Option<&str>, shape: Shape<'_>) -> Resul
             Ok(count)
         })??;
         let mut numpy = Command::new(python);
-        numpy.args(["benchmarks/fit_numpy.py", "--ridge", &lambda.to_string(), "--repeats", &count.to_string()]);
+        numpy.args([
+            "benchmarks/fit_numpy.py",
+            "--ridge",
+            &lambda.to_string(),
+            "--repeats",
+            &count.to_string(),
+        ]);
         theirs.extend(peer(numpy, &folder, listed.is_some(), threads)?);
         // Octave measures three fits a call; of large ones, which take it seconds each, one call is enough.
         if let Some(octave) = octave

@@ -1,4 +1,4 @@
-//! The most memory a piece of work asks for: exact, where resident memory also counts pages of the program and stacks.
+//! The peak memory a piece of work allocates: exact, where resident memory also counts pages of the program and stacks.
 #![allow(
     unsafe_code,
     reason = "an allocator cannot be written without; every call goes to the system's unchanged"
@@ -14,10 +14,10 @@ static COUNTING: AtomicBool = AtomicBool::new(false);
 static HELD: AtomicI64 = AtomicI64::new(0);
 static PEAK: AtomicI64 = AtomicI64::new(0);
 
-/// The system's allocator; it counts only when told to, so that times are those without.
+/// The system's allocator; it counts only when switched on, so that times are those without.
 struct Counted;
 
-/// Does the work, and tells the peak of what it held beyond what was there before, in bytes.
+/// Does the work, and returns its peak memory above what was allocated before, in bytes.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, i64) {
     HELD.store(0, Relaxed);
     PEAK.store(0, Relaxed);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Runs `kind` (`fit`, `sampled`, `pairs`: the same with the draw before it, `knn`, or `stream`: moments of rows that are
-/// made as they are needed) on generated rows; tells times and the peak of memory, resident and asked for.
+/// made as they are needed) on generated rows; reports times and the peak of memory, resident and allocated.
 pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repeats: usize) -> Result<Value> {
     let mut times = Times::default();
     let (before, after, asked_for) = if kind == "stream" {

@@ -134,10 +134,10 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             self.n_jobs,
             standardize=bool(self.standardize),
             time_limit=time_limit,
-            tell=self._tell if given.get("verbose") else None,
+            progress=self._print_progress if given.get("verbose") else None,
         )
 
-    def _tell(self, iteration: int, objective: float | None) -> None:
+    def _print_progress(self, iteration: int, objective: float | None) -> None:
         value = "" if objective is None else f", objective {objective:.6g}"
         print(f"[{type(self).__name__}] iteration {iteration}{value}", flush=True)
 
