@@ -38,7 +38,7 @@ pub(crate) fn run(kind: &str, n: usize, d: usize, c: usize, threads: usize, repe
     }))
 }
 
-/// The same data, whose rows are not copied when they are cloned.
+/// Data whose rows are shared, not copied, when they are cloned.
 fn shared(data: Dataset) -> Result<Dataset> {
     let (columns, labels) = (data.columns(), data.labels().clone());
     let rows = data.rows().clone();

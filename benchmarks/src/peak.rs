@@ -31,7 +31,7 @@ impl WithSimd for Fma {
     }
 }
 
-/// The same in the registers of AVX2, where there are wider ones.
+/// Flops per second of fused multiplications and additions in AVX2 registers, where there are wider ones.
 fn fma_in_avx2() -> f64 {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {

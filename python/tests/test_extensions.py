@@ -1,4 +1,4 @@
-"""Beyond the paper: balance, probabilities, graded similarity and sets of labels, local metrics."""
+"""Extensions of the paper: balance, probabilities, graded similarity and sets of labels, local metrics."""
 
 import subprocess
 
