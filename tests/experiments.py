@@ -141,7 +141,7 @@ def the_slice_opens_in_a_browser(folder):
 
 def the_committed_report_opens_in_a_browser(folder):
     # A copy alone in a folder: nothing beside it can help.
-    shutil.copy(ROOT / "docs" / "results" / "report.html", folder)
+    shutil.copy(ROOT / "experiments" / "results" / "report.html", folder)
     opens(folder / "report.html", figures=3, tables=7)
 
 

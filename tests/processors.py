@@ -178,10 +178,10 @@ def compare(mahala, folder, name, arguments):
         return False, f"FAILED {name}: {error}"
     off, bound = difference(here, nehalem), bound_of(name)
     equal = here == haswell
-    told = "same bytes" if equal else f"DIFFERENT BYTES, A to {difference(here, haswell):.0e}"
+    outcome = "same bytes" if equal else f"DIFFERENT BYTES, A to {difference(here, haswell):.0e}"
     plain = "same bytes" if here == nehalem else f"A to {off:.0e} (bound {bound:.0e})"
     good = equal and off <= bound
-    return good, f"{'ok    ' if good else 'FAILED'} {name:24} AVX2: {told}; no FMA: {plain}"
+    return good, f"{'ok    ' if good else 'FAILED'} {name:24} AVX2: {outcome}; no FMA: {plain}"
 
 
 def level(processor):

@@ -1,6 +1,6 @@
 //! The paper reproduced: every figure and the table, all methods, one command.
 //!
-//! `experiments all --data DIR --out docs/results` computes what is missing and writes the report; `small`,
+//! `experiments all --data DIR --out experiments/results` computes what is missing and writes the report; `small`,
 //! `effect-of-t`, `large` and `times` do a part of it. Data on stdout, talk on stderr.
 
 mod cell;
@@ -72,7 +72,7 @@ struct Options {
     /// Use the sets bundled with the repository, and no others
     #[arg(long)]
     bundled: bool,
-    /// Where tables, figures and the report go [default: docs/results; bundled: target/experiments]
+    /// Where tables, figures and the report go [default: experiments/results; bundled: target/experiments]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Where the result files of the cells are kept [default: OUT/cells]
@@ -214,7 +214,7 @@ impl Options {
 
     /// The results of bundled sets alone do not go over those of all.
     fn out(&self) -> PathBuf {
-        let usual = if self.bundled { "target/experiments" } else { "docs/results" };
+        let usual = if self.bundled { "target/experiments" } else { "experiments/results" };
         self.out.clone().unwrap_or_else(|| usual.into())
     }
 

@@ -32,8 +32,8 @@ fn blocks(results: &Results) -> Vec<Block> {
         Block::Text(
             "Zadeh, Hosseini, Sra: *Geometric Mean Metric Learning* (ICML 2016), its figures and its table, with the \
              paper's own values beside ours and three columns it lacks: NCA, and GMML in automatic mode, without and with kernels. \
-             Written by `cargo run --release -p experiments -- all --data DIR --out docs/results`; what the paper leaves \
-             open, and what was decided, is in [fidelity.md](../fidelity.md)."
+             Written by `cargo run --release -p experiments -- all --data DIR --out experiments/results`; what the paper leaves \
+             open, and what was decided, is in [fidelity.md](../../docs/fidelity.md)."
                 .replace('*', ""),
         ),
         Block::Heading("In short".into()),

@@ -24,13 +24,14 @@ from ._model import load, load_classifier, save
 from ._moments import Moments, Window
 from ._notice import MahalaWarning
 from ._pairs import GMMLPairs
-from ._rivals import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo, RecipeGMML
+from ._recipe import RecipeGMML
 from ._spd import (
     geometric_mean,
     logdet_divergence,
     riemannian_distance,
     symmetrized_logdet_divergence,
 )
+from .baselines import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
 
 __all__ = [
     "AutoGMML",

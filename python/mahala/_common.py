@@ -94,9 +94,9 @@ def threads(n_jobs: int | None) -> int | None:
     """
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
-    told = os.environ.get("RAYON_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
+    given = os.environ.get("RAYON_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
     nested = getattr(get_active_backend()[0], "nesting_level", 0)
-    return 1 if nested and not told else None
+    return 1 if nested and not given else None
 
 
 def seed(random_state: Any) -> int:
@@ -197,7 +197,7 @@ def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: An
         "standardize": False,
         "time_limit": None,
         "groups": None,
-        "tell": None,
+        "progress": None,
         "threads": threads(n_jobs),
     } | more
 

@@ -288,7 +288,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         return int(self.components_.shape[0])
 
     def _choose_t(self, X: Any, y: Any, params: dict[str, Any]) -> float:
-        """t from the first batch that can tell; one half before there is one."""
+        """t from the first batch that can be cross-validated; one half before there is one."""
         if not hasattr(self, "_chosen_t"):
             labels, codes = encode(y)
             if len(labels) < 2 or len(y) < 4 or np.bincount(codes).max() < 3:

@@ -16,11 +16,17 @@ from ._common import class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
+from ._learner import Learner
 from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
-from ._rival import Rival
-from ._rivals import RIVALS, unfitted
+from ._recipe import RecipeGMML
+from .baselines import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
+
+#: By the library's names.
+LEARNERS: dict[str, type[Learner]] = {
+    learner._method: learner for learner in (Euclidean, Covariance, RecipeGMML, ITML, LMNN, NCA, MCML, MMC, FlatGeo)
+}
 
 
 def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
@@ -100,7 +106,7 @@ def check_metric(estimator: Any) -> None:
     raise TypeError(f"a {held} cannot be written to a model file; {remedy}")
 
 
-def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Rival:
+def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner:
     """Reads a model file, written by ``save`` or by the command.
 
     Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
@@ -166,11 +172,11 @@ def reference_classes(content: dict[str, Any]) -> NDArray[Any]:
     return classes_of(content["references"][1], json.loads(content["params"]).get("label_type"))
 
 
-def restored(content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Rival:
+def restored(content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner:
     params = json.loads(content["params"])
     if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
-    estimator = unfitted(params) if params.get("method") in RIVALS else unfitted_gmml(params, content)
+    estimator = unfitted(params) if params.get("method") in LEARNERS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
         estimator.classes_ = np.unique(reference_classes(content))
     estimator._keep(content)
@@ -182,6 +188,17 @@ def restored(content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs | KernelGMM
     if content["feature_names"]:
         estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
     return estimator
+
+
+def unfitted(params: dict[str, Any]) -> Learner:
+    """The estimator a model file's parameters describe."""
+    learner = LEARNERS[params["method"]]
+    names = {theirs: ours for ours, theirs in learner._names.items()}
+    known = learner._get_param_names()
+    wanted = {names.get(key, key): value for key, value in params.items()}
+    if "rounds" in wanted:
+        wanted["rounds"] = [tuple(step) for step in wanted["rounds"]]
+    return learner(**{key: value for key, value in wanted.items() if key in known})
 
 
 def common(params: dict[str, Any]) -> dict[str, Any]:

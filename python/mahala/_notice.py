@@ -45,13 +45,13 @@ def text_column(X: Any) -> str | None:
 def warn_of_labels(classes: NDArray[Any], rows: int, stacklevel: int = 3) -> None:
     """Labels that look like a quantity, or like rows without a label."""
     if len(classes) > MANY_CLASSES and 3 * len(classes) > rows:
-        tell(
+        warn_user(
             f"y has {len(classes)} classes for {rows} rows; if it is a quantity, bin it (KBinsDiscretizer), or mark pairs "
             "of rows with similarities (GMMLPairs)",
             stacklevel,
         )
     if classes.dtype.kind in "if" and len(classes) > 2 and classes[0] == -1:
-        tell(
+        warn_user(
             "y has a class -1 beside others of 0 and above, and it is learned from like any other; if it stands for rows "
             "without a label, leave them out",
             stacklevel,
@@ -61,7 +61,7 @@ def warn_of_labels(classes: NDArray[Any], rows: int, stacklevel: int = 3) -> Non
 def warn_of_ridge(diagnostics: dict[str, Any], stacklevel: int = 3) -> None:
     """S was singular: what was done, and what would be better."""
     if diagnostics.get("ridge", 0) > 0:
-        tell(
+        warn_user(
             f"S is singular or nearly so, and {diagnostics['ridge']:.0e} of each column's variance was added to its "
             "diagonal; drop columns that repeat or combine others, give more rows, or set shrinkage or reg",
             stacklevel,
@@ -72,12 +72,12 @@ def warn_of_error(error: float, codes: NDArray[np.uint32], stacklevel: int = 3) 
     """A choice that held-out rows do not speak for."""
     guessed = 1 - np.bincount(codes).max() / len(codes)
     if error >= guessed:
-        tell(
+        warn_user(
             f"the best choice puts {error:.1%} of held-out rows into a wrong class, and always naming the most frequent class "
             f"{guessed:.1%}: there are too few rows to choose on, or the columns say nothing about the classes",
             stacklevel,
         )
 
 
-def tell(message: str, stacklevel: int) -> None:
+def warn_user(message: str, stacklevel: int) -> None:
     warnings.warn(message, MahalaWarning, stacklevel=stacklevel + 1)

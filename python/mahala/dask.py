@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
-from ._cluster import (
+from ._gmml import GMML
+from ._metric import MetricMixin
+from .distributed._partitions import (
     Labelled,
     Partial,
     Sample,
@@ -37,8 +39,6 @@ from ._cluster import (
     sample_partition,
     sum_partition,
 )
-from ._gmml import GMML
-from ._metric import MetricMixin
 
 try:
     import dask

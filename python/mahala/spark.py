@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._cluster import check_dropped, check_policies, checked, learn
 from ._gmml import GMML
 from ._metric import MetricMixin
 from ._model import load, save
+from .distributed._partitions import check_dropped, check_policies, checked, learn
 
 try:
     import pyarrow as pa
@@ -40,7 +40,7 @@ try:
     from pyspark.sql.functions import arrow_udf
     from pyspark.sql.types import ArrayType, DoubleType
 
-    from ._spark_rows import drawn, feature_columns, is_vector, placed, quoted, selected, summed
+    from .distributed._spark_rows import drawn, feature_columns, is_vector, placed, quoted, selected, summed
 except ImportError as error:
     raise ImportError(
         "mahala.spark needs pyspark 4.1 or later and pyarrow, which are not installed: pip install 'mahala[spark]'"

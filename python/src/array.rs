@@ -177,6 +177,6 @@ pub(crate) fn mat_out<'py>(py: Python<'py>, matrix: MatRef<'_, f64>) -> Bound<'p
 
 fn is_aligned<T: Element>(array: &Bound<'_, PyArray2<T>>) -> PyResult<bool> {
     let aligned: bool = array.getattr("flags")?.getattr("aligned")?.extract()?;
-    // Strides that are no multiple of the cells' size cannot be told to a matrix library.
+    // Strides that are no multiple of the cells' size cannot be given to a matrix library.
     Ok(aligned && array.strides().iter().all(|stride| stride.unsigned_abs().is_multiple_of(size_of::<T>())))
 }

@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often whoever watches is told.
-const TOLD_EVERY: Duration = Duration::from_millis(100);
+/// The shortest time between two calls of the progress function.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 /// Which method, with which parameters (as JSON), and how it is watched.
 #[derive(FromPyObject)]
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     /// The group of each row, for a method that chooses.
     groups: Option<Vec<String>>,
     /// Called with iteration and objective, now and then.
-    tell: Option<Py<PyAny>>,
+    progress: Option<Py<PyAny>>,
     threads: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
             (Source::Labelled(data), None) => Training::Labelled(data),
             (Source::Paired(rows, pairs), _) => Training::Paired(rows, pairs),
         };
-        let mut watch = Watch::new(cancelled, plan.time_limit, plan.tell.as_ref(), &failure);
+        let mut watch = Watch::new(cancelled, plan.time_limit, plan.progress.as_ref(), &failure);
         let observer = &mut |step| watch.order(step);
         let learned = if plan.standardize {
             learn_standardized(&*method, &training, observer)?
@@ -115,34 +115,34 @@ fn is_interrupt<T>(py: Python<'_>, outcome: &PyResult<T>) -> bool {
     outcome.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py))
 }
 
-/// Ends the work at Ctrl-C or when the time is up, and tells how far it is.
+/// Ends the work at Ctrl-C or when the time is up, and reports how far it is.
 struct Watch<'a> {
     cancelled: &'a AtomicBool,
     limit: Option<f64>,
-    tell: Option<&'a Py<PyAny>>,
-    /// What `tell` raised.
+    progress: Option<&'a Py<PyAny>>,
+    /// What `progress` raised.
     raised: &'a Mutex<Option<PyErr>>,
     start: Instant,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 impl<'a> Watch<'a> {
     fn new(
         cancelled: &'a AtomicBool,
         limit: Option<f64>,
-        tell: Option<&'a Py<PyAny>>,
+        progress: Option<&'a Py<PyAny>>,
         raised: &'a Mutex<Option<PyErr>>,
     ) -> Self {
-        Self { cancelled, limit, tell, raised, start: Instant::now(), told: None }
+        Self { cancelled, limit, progress, raised, start: Instant::now(), reported: None }
     }
 
     fn order(&mut self, step: Step) -> Order {
-        if let Some(tell) = self.tell
-            && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY)
+        if let Some(progress) = self.progress
+            && self.reported.is_none_or(|last| last.elapsed() >= REPORT_EVERY)
         {
-            self.told = Some(Instant::now());
-            let told = Python::attach(|py| tell.call1(py, (step.iteration, step.objective)));
-            if let Err(error) = told {
+            self.reported = Some(Instant::now());
+            let returned = Python::attach(|py| progress.call1(py, (step.iteration, step.objective)));
+            if let Err(error) = returned {
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 return Order::Cancel;
             }

@@ -41,7 +41,7 @@ pub(crate) fn transform<'py>(
     Ok(rows_out(py, &z))
 }
 
-/// The same for sparse rows.
+/// Transforms sparse rows.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn transform_sparse<'py>(

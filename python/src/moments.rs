@@ -160,7 +160,7 @@ impl Window {
         (length, blocks.map(bytes).collect(), bytes(sum), left)
     }
 
-    /// Takes the place of this window what `state` told.
+    /// Restores the window that `state` described.
     #[allow(clippy::needless_pass_by_value)]
     fn set_state(&mut self, state: WindowState<'_>) -> PyResult<()> {
         let (length, blocks, sum, left) = state;

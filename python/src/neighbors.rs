@@ -46,7 +46,7 @@ pub(crate) fn classify<'py>(
     Ok(votes_out(py, &found, &names, &labels))
 }
 
-/// As `classify`, each row measured by the metric of its group: `maps` of the rows' coordinates.
+/// Classifies rows by the vote of training rows, each measured by the metric of its group: `maps` of the rows' coordinates.
 #[pyfunction]
 #[allow(clippy::type_complexity, clippy::too_many_arguments, clippy::needless_pass_by_value)]
 pub(crate) fn classify_locally<'py>(

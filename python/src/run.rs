@@ -34,7 +34,7 @@ const POLL: Duration = Duration::from_millis(50);
 static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
 
 /// Runs `work` on `threads` threads (`None`: as many as the environment or the machine says) with the interpreter free
-/// for others. Ctrl-C is heard at once and told to the work by the flag; the call returns when the work has ended, so
+/// for others. Ctrl-C is noticed at once and passed on to the work by the flag; the call returns when the work has ended, so
 /// that nothing reads the caller's arrays any more.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,

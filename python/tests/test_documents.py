@@ -12,7 +12,7 @@ import mahala
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MODULES = ["mahala", *(f"mahala.{module.name}" for module in pkgutil.iter_modules(mahala.__path__))]
+MODULES = ["mahala", *(module.name for module in pkgutil.walk_packages(mahala.__path__, "mahala."))]
 
 
 #: Blocks that need another environment: metric-learn's, or Spark's.
@@ -23,7 +23,7 @@ ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    public = {"mahala._spark_rows": "mahala.spark"}.get(name, name)
+    public = {"mahala.distributed._spark_rows": "mahala.spark"}.get(name, name)
     if public in ENGINES:
         engine = ENGINES[public]
         pytest.importorskip(engine, reason=f"{engine} is not installed: pip install '{public.replace('.', '[')}]'")
@@ -106,8 +106,8 @@ def test_the_stub_names_what_the_compiled_part_has():
 
 def test_the_gallery_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    script = ROOT / "docs" / "python" / "gallery" / "make.py"
+    script, gallery = ROOT / "examples" / "gallery.py", ROOT / "docs" / "python" / "gallery"
     run = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    drawn, kept = ({path.name for path in folder.glob("*.svg")} for folder in (tmp_path, script.parent))
+    drawn, kept = ({path.name for path in folder.glob("*.svg")} for folder in (tmp_path, gallery))
     assert drawn == kept and len(drawn) >= 4

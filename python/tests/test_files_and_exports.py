@@ -94,8 +94,8 @@ def test_groups_are_those_of_the_command(command, wine, tmp_path, kind):
     groups = np.arange(len(y)) // 3
     rows, names = table(tmp_path, X, y)
     lines = rows.read_text().splitlines()
-    told = ["patient", *(f"p{group}" for group in groups)]
-    rows.write_text("".join(f"{line},{group}\n" for line, group in zip(lines, told)))
+    column = ["patient", *(f"p{group}" for group in groups)]
+    rows.write_text("".join(f"{line},{group}\n" for line, group in zip(lines, column)))
     method, model = ("auto" if kind is AutoGMML else "gmml"), tmp_path / "command.safetensors"
     run(command, "fit", rows, "--label", "class", "--groups", "patient", "--method", method, "-o", model)
     frame = pandas.DataFrame(X, columns=names)

@@ -18,18 +18,18 @@ from mahala._common import threads
 class Endless(FlatGeo):
     """A fit that never ends by itself, and calls a function at its first iteration."""
 
-    def __init__(self, told=None, *, verbose=True, n_jobs=None):
+    def __init__(self, on_progress=None, *, verbose=True, n_jobs=None):
         super().__init__(min_iter=10**9, max_iter=10**9, verbose=verbose, n_jobs=n_jobs)
-        self.told = told
+        self.on_progress = on_progress
 
     def _plan(self):
         return FlatGeo(**{name: getattr(self, name) for name in FlatGeo._get_param_names()})._plan() | {
-            "tell": self._tell
+            "progress": self._progress
         }
 
-    def _tell(self, iteration, objective):
-        if self.told is not None:
-            self.told()
+    def _progress(self, iteration, objective):
+        if self.on_progress is not None:
+            self.on_progress()
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ def test_an_array_column_gives_the_bits_of_the_same_blocks_and_the_metric_of_the
 def test_many_columns_and_weights_and_the_size_of_batches_and_where_sums_are_merged_change_nothing(
     spark, cached, monkeypatch
 ):
-    monkeypatch.setattr(mahala._spark_rows, "DRIVER_PARTIALS", 1)
+    monkeypatch.setattr(mahala.distributed._spark_rows, "DRIVER_PARTIALS", 1)
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", 777)
     try:
         model = mahala.spark.fit(cached, partitions.FEATURES, weight="weight", t=0.3, **DROP)

@@ -1,0 +1,199 @@
+"""The base of the estimators that hand a method's name and parameters to the library: the baselines, and one recipe."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_consistent_length
+
+from . import _mahala
+from ._common import check_classes, class_names, count, encode, marks_of, number, plan, seed
+from ._gmml import check_two
+from ._metric import MetricMixin
+from ._notice import validated, warn_of_labels
+
+Self = TypeVar("Self", bound="Learner")
+
+#: Python's names of parameters, and the library's; others are the same in both.
+NAMES = {
+    "n_components": "rank",
+    "max_iter": "max_iterations",
+    "min_iter": "min_iterations",
+    "tol": "tolerance",
+    "random_state": "seed",
+    "init": "start",
+    "n_neighbors": "targets",
+}
+#: Whole numbers, with the least that makes sense.
+COUNTS = {"selection_rows": 4, "n_components": 1, "directions": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
+#: What steers a fit and is no parameter of the method.
+STEERING = {"standardize", "n_jobs", "verbose", "time_limit"}
+#: The part of the docstring that all share which iterate.
+SHARED = """standardize : bool, default=False
+        Divide each column by its standard deviation first; ``transform`` does it too.
+    time_limit : float or None, default=None
+        Stop after this many seconds, with the best metric so far.
+    verbose : bool, default=False
+        Print iteration and objective, a few times a second.
+    random_state : int, RandomState instance or None, default=None
+        Decides all random draws. None means 0: a fit is reproducible unless a generator is given.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it.
+
+    Attributes
+    ----------
+    components_, mean_, scale_
+        As for GMML.
+    n_iter_ : int
+    objective_ : float or None
+        The method's objective at the metric returned.
+    converged_ : bool
+        If not, a ``ConvergenceWarning`` was given, and the metric is the best so far.
+    diagnostics_ : dict
+        These three, and why the fit stopped."""
+
+
+class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
+    """What all of them share; not to be used by itself."""
+
+    #: The library's name of the method.
+    _method: ClassVar[str]
+    _names: ClassVar[dict[str, str]] = NAMES
+    _needs_labels: ClassVar[bool] = True
+
+    standardize: bool
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED)
+
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        """Learns from rows and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        """
+        labels = None
+        if self._needs_labels:
+            X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            classes, codes = encode(check_classes(y))
+            check_two(classes)
+            labels = class_names(classes), codes
+            self.classes_: NDArray[Any] = classes
+            warn_of_labels(classes, len(y))
+        else:
+            X = validated(self, X, dtype=np.float64, ensure_min_samples=2)
+            if y is not None:
+                check_consistent_length(X, y)
+        self._keep(_mahala.learn(X, labels, self._plan()))
+        self._warn()
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:  # here, for scikit-learn to give it set_output
+        return super().transform(X)
+
+    transform.__doc__ = MetricMixin.transform.__doc__
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def _plan(self) -> dict[str, Any]:
+        """The parameters, checked, as the compiled part takes them."""
+        given = self.get_params(deep=False)
+        parameters: dict[str, Any] = {}
+        for name, value in given.items():
+            if name in STEERING:
+                continue
+            if name == "random_state":
+                value = seed(value)
+            elif name in COUNTS and value is not None:
+                value = count(name, value, COUNTS[name])
+            elif name == "rounds":
+                value = [[count("neighbours of a round", k, 1), number("t", t)] for k, t in value]
+            elif name == "bounds" and value is not None:
+                value = two_numbers(name, value)
+            elif not (value is None or isinstance(value, (str, bool, np.bool_))):
+                value = number(name, value)
+            parameters[self._names.get(name, name)] = bool(value) if isinstance(value, np.bool_) else value
+        time_limit = given.get("time_limit")
+        if time_limit is not None:
+            time_limit = number("time_limit", time_limit)
+            if not time_limit > 0:
+                raise ValueError(f"time_limit is {time_limit}; it must be above 0, in seconds")
+        return plan(
+            self._method,
+            parameters,
+            self.n_jobs,
+            standardize=bool(self.standardize),
+            time_limit=time_limit,
+            progress=self._print_progress if given.get("verbose") else None,
+        )
+
+    def _print_progress(self, iteration: int, objective: float | None) -> None:
+        value = "" if objective is None else f", objective {objective:.6g}"
+        print(f"[{type(self).__name__}] iteration {iteration}{value}", flush=True)
+
+    def _keep(self, learned: dict[str, Any]) -> None:
+        super()._keep(learned)
+        del self.t_, self.t_path_  # there is no t
+        if "max_iter" in self.get_params(deep=False):
+            self.n_iter_: int = self.diagnostics_["iterations"]
+            self.objective_: float | None = self.diagnostics_["objective"]
+            self.converged_: bool = self.diagnostics_["converged"]
+
+    def _warn(self) -> None:
+        if not self.diagnostics_["converged"]:
+            message = f"{type(self).__name__}: {self.diagnostics_['outcome']}; raise max_iter, or loosen tol"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "components_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self._needs_labels
+        tags.target_tags.one_d_labels = self._needs_labels
+        return tags
+
+
+def two_numbers(name: str, value: Any) -> list[float]:
+    if np.shape(value) != (2,):
+        raise ValueError(f"{name} is {value!r}; it must be two numbers")
+    return [number(name, part) for part in value]
+
+
+class PairsLearner(Learner):
+    """A learner that takes pairs, too."""
+
+    def fit_pairs(self: Self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learns from pairs of rows, without classes.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+        y : array-like of shape (n_pairs,)
+            +1 for a similar pair, -1 for a dissimilar one; or 1 and 0, or booleans.
+        sample_weight : array-like of shape (n_pairs,), optional
+        """
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        pairs, y = self._check_pairs(pairs), marks_of(np.asarray(y))
+        if y.shape != (len(pairs),) or not np.isin(y, (-1, 1)).all():
+            raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        first, second = np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        learned = _mahala.learn_pairs(first, second, (y == 1).tolist(), sample_weight, self._plan())
+        self.n_features_in_ = pairs.shape[2]
+        self._keep(learned)
+        self._warn()
+        return self

@@ -1,0 +1,66 @@
+"""One recipe of the automatic mode: everything given, nothing chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._learner import Learner
+
+
+class RecipeGMML(Learner):
+    """GMML step by step: leading directions, all pairs, then neighbourhood rounds, each in closed form.
+
+    What ``AutoGMML`` chooses among by itself (its ``recipes_``), with everything given. In a round, S is made of each row's
+    nearest rows of its own class and D of its nearest rows of other classes, under the metric so far.
+
+    Parameters
+    ----------
+    t : float in [0, 1] or None, default=0.5
+        The place on the geodesic over all pairs; None for the plain distance.
+    rounds : sequence of (int, float), default=()
+        For each round, how many neighbours, and t.
+    directions : int or None, default=None
+        Learn inside this many leading directions of the pencil (D, S).
+    shrinkage : float in [0, 1], default=0.0
+        How far S is shrunk in every step.
+    towards_identity : bool, default=False
+        Towards the identity, for columns of one unit, instead of the diagonal of S.
+    standardize : bool, default=False
+        Divide each column by its standard deviation first; ``transform`` does it too.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it.
+
+    Attributes
+    ----------
+    components_, mean_, scale_
+        As for GMML.
+
+    Examples
+    --------
+    >>> from mahala import RecipeGMML
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> RecipeGMML(t=0.25, rounds=[(3, 0.25), (3, 0.5)], directions=4, shrinkage=0.1).fit(X, y).transform(X).shape
+    (178, 4)
+    """
+
+    _method = "recipe"
+
+    def __init__(
+        self,
+        *,
+        t: float | None = 0.5,
+        rounds: Any = (),
+        directions: int | None = None,
+        shrinkage: float = 0.0,
+        towards_identity: bool = False,
+        standardize: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.t = t
+        self.rounds = rounds
+        self.directions = directions
+        self.shrinkage = shrinkage
+        self.towards_identity = towards_identity
+        self.standardize = standardize
+        self.n_jobs = n_jobs
