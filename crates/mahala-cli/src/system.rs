@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Memory of the program itself, its threads and what it writes, beside what is estimated.
 const SPARE: u64 = 64 << 20;
+/// What a process needs beside the addresses of matrix products: itself, and as much for the tables it reads.
+const LEAST: u64 = 2 * SPARE;
 /// The cache taken for the last level where the system does not tell it.
 const CACHE: u64 = 64 << 20;
 /// Addresses that matrix products will reserve, where the address space is limited.
@@ -33,7 +35,7 @@ pub(crate) fn threads_within_addresses(wanted: Option<usize>) -> Result<Option<u
     let Some(left) = unused_addresses() else { return Ok(None) };
     let wanted = wanted.or_else(|| std::thread::available_parallelism().ok().map(usize::from)).unwrap_or(1);
     let reserve = 2 * last_cache().unwrap_or(CACHE);
-    let room = left.saturating_sub(SPARE) / reserve;
+    let room = left.saturating_sub(LEAST) / reserve;
     // The thread that waits for the others computes, too.
     let threads = usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(1);
     if threads == 0 {
@@ -42,7 +44,7 @@ pub(crate) fn threads_within_addresses(wanted: Option<usize>) -> Result<Option<u
             "the address space left by the limit of this shell is {} MB, and {} MB are needed: matrix products reserve \
              {} MB for each thread\nhint: ulimit -v unlimited",
             megabytes(left),
-            megabytes(2 * reserve + SPARE),
+            megabytes(2 * reserve + LEAST),
             megabytes(reserve)
         );
     }
