@@ -8,7 +8,6 @@ use crate::work::Work;
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::path::Path;
 
 /// What is computed of a set.
@@ -237,30 +236,16 @@ impl Cell {
     }
 }
 
-/// Writes beside the target and renames.
+/// Writes text that appears under its name when it is complete; the folder is made if there is none.
 pub(crate) fn write_whole(path: &Path, text: &str) -> Result<()> {
     write_bytes(path, text.as_bytes())
 }
 
-/// As [`write_whole`].
+/// Writes bytes that appear under their name when they are complete; the folder is made if there is none.
 pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let mut file = tempfile::Builder::new().permissions(readable()).tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path).with_context(|| path.display().to_string())?;
-    Ok(())
-}
-
-#[cfg(unix)]
-fn readable() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
-}
-
-#[cfg(not(unix))]
-fn readable() -> std::fs::Permissions {
-    std::fs::metadata(".").map(|here| here.permissions()).expect("the current folder has permissions")
+    Ok(mahala_io::write_atomic(path, bytes)?)
 }
 
 /// To microseconds: more digits would be noise in the files.

@@ -1,9 +1,10 @@
-//! Reading the data sets: a header, numbers, the label last; an empty field is 0. Plain or `.gz`.
+//! Reading the data sets: a header, numbers, the label last; a missing cell is 0. Plain or `.gz`.
 
 use crate::protocol::Set;
 use anyhow::{Context as _, Result, bail};
 use flate2::read::GzDecoder;
 use mahala::{Dataset, Labels, Rows};
+use mahala_io::{Header, Missing, ReadOptions, read_table};
 use sha2::{Digest as _, Sha256};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,7 @@ pub(crate) fn path_of(set: &Set, folder: Option<&Path>) -> Option<PathBuf> {
 
 /// Reads a set and checks its shape.
 pub(crate) fn read(set: &Set, path: &Path) -> Result<Source> {
-    let text = text_of(path)?;
-    let sha256 = hex(&Sha256::digest(text.as_bytes()));
-    let data = parse(&text).with_context(|| path.display().to_string())?;
+    let (sha256, data) = (sum_of(path)?, parse(path)?);
     let shape = (data.len(), data.columns(), data.labels().class_count());
     if shape != set.shape {
         bail!("{}: rows, columns, classes are {shape:?}; {} has {:?}", path.display(), set.title, set.shape);
@@ -58,22 +57,17 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-fn parse(text: &str) -> Result<Dataset> {
-    let mut lines = text.lines();
-    let columns = lines.next().context("the file is empty")?.split(',').count() - 1;
-    let (mut values, mut labels) = (Vec::new(), Vec::new());
-    for (row, line) in lines.enumerate() {
-        let (cells, label) = line.rsplit_once(',').with_context(|| format!("row {}: no comma", row + 1))?;
-        for cell in cells.split(',') {
-            let value = if cell.is_empty() { Ok(0.0) } else { cell.parse::<f64>() };
-            values.push(value.with_context(|| format!("row {}: '{cell}' is not a number", row + 1))?);
-        }
-        if values.len() != (row + 1) * columns {
-            bail!("row {} has another number of cells than the header's {columns}", row + 1);
-        }
-        labels.push(label);
-    }
-    Ok(Dataset::new(Rows::new(values, columns)?, Labels::new(labels))?)
+fn parse(path: &Path) -> Result<Dataset> {
+    let options = ReadOptions {
+        label: "-1".parse().ok(),
+        header: Header::Yes,
+        delimiter: Some(b','),
+        missing: Missing::Zero,
+        ..ReadOptions::default()
+    };
+    let table = read_table(path, &options)?;
+    let rows = Rows::new(table.rows, table.names.len())?;
+    Ok(Dataset::new(rows, Labels::new(table.labels.unwrap_or_default()))?)
 }
 
 #[cfg(test)]
@@ -82,10 +76,18 @@ mod tests {
 
     #[test]
     fn a_missing_cell_is_zero_and_a_short_row_is_named() {
-        let data = parse("a,b,label\n1,,x\n2,3,y\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set.csv");
+        let parsed = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            parse(&path).map_err(|error| error.to_string())
+        };
+        let data = parsed("a,b,label\n1,,x\n2,3,y\n").unwrap();
         assert_eq!(data.rows().values(), [1.0, 0.0, 2.0, 3.0]);
-        assert_eq!(parse("a,b,label\n1,2,x\n2,y\n").unwrap_err().to_string().split(' ').nth(1), Some("2"));
-        assert!(parse("a,label\nz,x\n").unwrap_err().to_string().contains("'z'"));
+        assert!(
+            parsed("a,b,label\n1,2,x\n2,y\n").unwrap_err().contains("line 3: 2 cells where line 1 has 3")
+        );
+        assert!(parsed("a,label\nz,x\n").unwrap_err().contains("\"z\" is not a number"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Options for reading files, and the reading.
+//! Reading tables as the options say: whole, for a model, with groups, or in a stream where they are large.
 
 use crate::options::input::InputArgs;
 use crate::terminal::message::print_notes;

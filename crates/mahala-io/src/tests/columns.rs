@@ -1,3 +1,5 @@
+//! Features, labels and columns left out.
+
 use super::{ReadOptions, ignoring, labelled, labels, plain, read, refusal, wanting};
 
 const TABLE: &str = "a,2,label\n10,20,x\n30,40,y\n";

@@ -1,3 +1,5 @@
+//! Tables of text: headers, delimiters, encodings.
+
 use super::{ignoring, labelled, labels, plain, read, refusal};
 use crate::options::{Header, ReadOptions};
 use crate::read_records;

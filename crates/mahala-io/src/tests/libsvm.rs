@@ -1,3 +1,5 @@
+//! Sparse text.
+
 use super::{Missing, ReadOptions, ignoring, labels, plain, read, refusal, wanting, with};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Missing cells and labels.
+
 use super::{Missing, ReadOptions, labelled, labels, plain, read, refusal, with};
 
 const GAPS: &str = "a,b\n1,\nNA,4\n5,6\n?,null\n";

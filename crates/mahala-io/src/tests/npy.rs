@@ -1,3 +1,5 @@
+//! Arrays of NumPy.
+
 use super::{Missing, gzip, labelled, labels, plain, read, refusal, wanting, with};
 
 fn npy(version: u8, descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {

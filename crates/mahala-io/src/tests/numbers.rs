@@ -1,3 +1,5 @@
+//! Numbers as they are written in text.
+
 use super::{plain, read, refusal};
 use crate::cell::{Cell, parse_cell};
 

@@ -1,3 +1,5 @@
+//! Apache Parquet.
+
 use std::sync::Arc;
 
 use parquet::basic::Compression;

@@ -1,3 +1,5 @@
+//! Records and cells of text.
+
 use super::{plain, try_read};
 use crate::csv::record::RecordReader;
 

@@ -1,3 +1,5 @@
+//! Files, streams, compression and what is no table.
+
 use super::{gzip, plain, read, refusal, try_read, without_directory};
 use crate::format::format_of_name;
 use crate::options::{Format, ReadOptions};
