@@ -123,13 +123,14 @@ impl Job {
         let (pairs, runs) = (40.0 * c * (c - 1.0), self.planned_runs() as f64);
         let search = 1e-10 * n * n * d;
         let one = |method| match method {
-            Method::Euclidean => search,
-            Method::Gmml => 10.0 * search + 1e-9 * d.powi(3),
+            Method::Euclidean | Method::Covariance => search,
+            Method::Gmml | Method::GmmlAll => 10.0 * search + 1e-9 * d.powi(3),
             Method::Lmnn => 200.0 * search,
             Method::Itml => 2e-4 * d * d / 8.0 + 1e-2,
             Method::FlatGeo => 2e-6 * pairs * d * d + 0.5,
-            Method::Nca => 400.0 * search,
-            Method::Auto => 200.0 * search + 0.2,
+            Method::Nca | Method::Mcml => 400.0 * search,
+            Method::Mmc | Method::MmcDiagonal => 1e-7 * pairs * d * d,
+            Method::Auto | Method::AutoUngrouped => 200.0 * search + 0.2,
             Method::AutoKernel => 300.0 * search + 1.0,
         };
         match self.task {

@@ -61,6 +61,8 @@ enum Command {
     /// Compute one cell and print it
     #[command(hide = true)]
     Cell(OneCell),
+    /// Print the splits of a set as JSON, for programs that try other methods on the same rows
+    Splits(Splits),
 }
 
 /// What to compute, from what, and where to.
@@ -113,6 +115,20 @@ struct OneCell {
     limit: f64,
 }
 
+#[derive(Args)]
+struct Splits {
+    #[arg(value_parser = set_named)]
+    set: &'static Set,
+    /// The folder with the data sets
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// [default: the paper's, 40 and 5]
+    #[arg(long)]
+    runs: Option<usize>,
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
@@ -150,6 +166,7 @@ fn run(command: Command) -> Result<()> {
         Command::Fetch(options) => fetch::run(&options),
         Command::Report(options) => options.report(),
         Command::Cell(one) => print_cell(&one),
+        Command::Splits(wanted) => print_splits(&wanted),
     }
 }
 
@@ -172,8 +189,14 @@ impl Options {
     /// Method after method, so that those that are done early can be looked at.
     fn errors(&self, figure: Figure) -> Vec<Job> {
         let sets: Vec<_> = self.sets().filter(|set| set.figure == figure).collect();
-        let of = |method| sets.iter().map(move |set| (*set, Task::Error(method)));
-        self.methods(&METHODS).into_iter().flat_map(of).map(|(set, task)| self.job(set, task)).collect()
+        let of = |method: Method| {
+            sets.iter().filter(move |set| method.is_run_on(set)).map(move |set| (*set, Task::Error(method)))
+        };
+        self.methods(&Method::all().collect::<Vec<_>>())
+            .into_iter()
+            .flat_map(of)
+            .map(|(set, task)| self.job(set, task))
+            .collect()
     }
 
     fn curves(&self) -> Vec<Job> {
@@ -239,13 +262,22 @@ fn print_cell(one: &OneCell) -> Result<()> {
     writeln!(std::io::stdout(), "{text}").context("standard output")
 }
 
+/// For each run its splits, each the rows learned on and the rows tested, counted from 0.
+fn print_splits(wanted: &Splits) -> Result<()> {
+    let set = wanted.set;
+    let source = data::read(set, &data::path_of(set, Some(&wanted.data)).context(set.file)?)?;
+    let runs = 0..wanted.runs.unwrap_or(set.runs());
+    let splits = runs.map(|run| set.splits(&source.data, wanted.seed, run)).collect::<Result<Vec<_>>>()?;
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&splits)?).context("standard output")
+}
+
 fn set_named(name: &str) -> Result<&'static Set, String> {
     let names = || SETS.iter().map(|set| set.name).collect::<Vec<_>>().join(", ");
     Set::named(name).ok_or_else(|| format!("it must be one of {}", names()))
 }
 
 fn method_named(name: &str) -> Result<Method, String> {
-    let names = || METHODS.map(Method::name).join(", ");
+    let names = || Method::all().map(Method::name).collect::<Vec<_>>().join(", ");
     Method::named(name).ok_or_else(|| format!("it must be one of {}", names()))
 }
 

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 use mahala::learner::Learner;
-use mahala::{Dataset, Folds, Gmml, Labels, Random, Regularization};
+use mahala::{Dataset, Folds, Gmml, Labels, PairRule, Random, Regularization};
 use mahala_baselines::named;
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -117,9 +117,9 @@ impl Set {
         if self.figure == Figure::Small { 40 } else { 5 }
     }
 
-    /// The family of each row learned on, if rows come in families that the rows tested are not of: the eight
-    /// speakers of Vowel, of 66 rows each, and the four parts of Isolet, of 1560 rows or two fewer.
-    pub(crate) fn families(&self, rows: usize) -> Option<Labels> {
+    /// The group of each training row, if rows come in groups that the test rows are not of: the eight speakers
+    /// of Vowel, of 66 rows each, and the four parts of Isolet, of 1560 rows or two fewer.
+    pub(crate) fn groups(&self, rows: usize) -> Option<Labels> {
         let size = match self.name {
             "vowel" => 66,
             "isolet" => 1560,
@@ -176,9 +176,17 @@ pub(crate) enum Method {
     Nca,
     Auto,
     AutoKernel,
+    /// GMML over all pairs in place of the paper's sample.
+    GmmlAll,
+    Covariance,
+    Mcml,
+    Mmc,
+    MmcDiagonal,
+    /// The automatic mode on a set that has groups, which it is not given.
+    AutoUngrouped,
 }
 
-/// In the order of columns; the last three are not in the paper.
+/// The columns of the paper's figures and of its table; the last three are not in the paper.
 pub(crate) const METHODS: [Method; 8] = [
     Method::Euclidean,
     Method::Gmml,
@@ -189,6 +197,10 @@ pub(crate) const METHODS: [Method; 8] = [
     Method::Auto,
     Method::AutoKernel,
 ];
+
+/// Methods that neither the paper nor its figures have: a table of their own, on the small sets.
+pub(crate) const OTHERS: [Method; 5] =
+    [Method::GmmlAll, Method::Covariance, Method::Mcml, Method::Mmc, Method::MmcDiagonal];
 
 impl Method {
     /// The key of files, options and the paper's values.
@@ -202,10 +214,16 @@ impl Method {
             Self::Nca => "nca",
             Self::Auto => "auto",
             Self::AutoKernel => "auto-kernel",
+            Self::GmmlAll => "gmml-all",
+            Self::Covariance => "covariance",
+            Self::Mcml => "mcml",
+            Self::Mmc => "mmc",
+            Self::MmcDiagonal => "mmc-diagonal",
+            Self::AutoUngrouped => "auto-ungrouped",
         }
     }
 
-    /// As it is printed.
+    /// The printed name.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Euclidean => "Euclidean",
@@ -216,21 +234,50 @@ impl Method {
             Self::Nca => "NCA",
             Self::Auto => "GMML auto",
             Self::AutoKernel => "GMML auto, kernels",
+            Self::GmmlAll => "GMML, all pairs",
+            Self::Covariance => "Inverse covariance",
+            Self::Mcml => "MCML",
+            Self::Mmc => "MMC",
+            Self::MmcDiagonal => "MMC, diagonal",
+            Self::AutoUngrouped => "GMML auto, no groups",
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        METHODS.into_iter().find(|method| method.name() == name)
+    /// Every method, in the order of the report.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        METHODS.into_iter().chain(OTHERS).chain([Self::AutoUngrouped])
     }
 
-    /// Whether it is the automatic mode, which may know of families.
-    pub(crate) fn chooses(self) -> bool {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::all().find(|method| method.name() == name)
+    }
+
+    /// Whether its error is computed on a set.
+    pub(crate) fn is_run_on(self, set: &Set) -> bool {
+        match self {
+            Self::AutoUngrouped => set.groups(0).is_some(),
+            _ => set.figure == Small || !OTHERS.contains(&self),
+        }
+    }
+
+    /// The library's name of the learner.
+    fn learner_name(self) -> &'static str {
+        match self {
+            Self::GmmlAll => "gmml",
+            Self::MmcDiagonal => "mmc",
+            Self::AutoUngrouped => "auto",
+            _ => self.name(),
+        }
+    }
+
+    /// Whether it is given the groups of the training rows, where a set has them.
+    pub(crate) fn takes_groups(self) -> bool {
         matches!(self, Self::Auto | Self::AutoKernel)
     }
 
     /// Whether a seed changes nothing, so that a second run on a fixed split would only repeat the first.
     pub(crate) fn is_deterministic(self) -> bool {
-        matches!(self, Self::Euclidean | Self::Lmnn | Self::Nca)
+        matches!(self, Self::Euclidean | Self::Lmnn | Self::Nca | Self::Covariance | Self::Mcml)
     }
 
     /// The parameters of a method whose seed is `seed`; for GMML see [`gmml`].
@@ -239,8 +286,9 @@ impl Method {
             Self::Itml => json!({"gamma": if fixed { json!(1.0) } else { json!("auto") }, "seed": seed}),
             // "a minimum iterations of 10^4", Experiment 1.
             Self::FlatGeo => json!({"min_iterations": 10_000, "seed": seed}),
-            Self::Auto | Self::AutoKernel => json!({"seed": seed}),
-            Self::Euclidean | Self::Lmnn | Self::Nca | Self::Gmml => json!({}),
+            Self::MmcDiagonal => json!({"diagonal": true, "seed": seed}),
+            Self::Auto | Self::AutoKernel | Self::AutoUngrouped | Self::Mmc => json!({"seed": seed}),
+            _ => json!({}),
         }
     }
 
@@ -251,7 +299,8 @@ impl Method {
                 Box::new(Gmml { t: mahala::TChoice::Fixed(0.5), ..gmml(set, seed) }) as Box<dyn Learner>
             }
             Self::Gmml => Box::new(gmml(set, seed)),
-            _ => named(self.name(), self.parameters(seed, fixed))?,
+            Self::GmmlAll => Box::new(gmml_all(set, seed)),
+            _ => named(self.learner_name(), self.parameters(seed, fixed))?,
         })
     }
 }
@@ -261,6 +310,11 @@ pub(crate) fn gmml(set: &Set, seed: u64) -> Gmml {
     let regularization =
         if set.lambda > 0.0 { Regularization::Lambda(set.lambda) } else { Regularization::None };
     Gmml { regularization, folds: set.folds(), seed, ..Gmml::paper() }
+}
+
+/// GMML with S and D over all pairs; λ, folds and the choice of t as in the paper.
+pub(crate) fn gmml_all(set: &Set, seed: u64) -> Gmml {
+    Gmml { pairs: PairRule::All, ..gmml(set, seed) }
 }
 
 #[cfg(test)]
@@ -300,8 +354,8 @@ mod tests {
     #[test]
     fn every_method_has_its_parameters() {
         for set in &SETS {
-            for method in METHODS {
-                assert_eq!(method.learner(set, 1, false).unwrap().name(), method.name());
+            for method in Method::all() {
+                assert_eq!(method.learner(set, 1, false).unwrap().name(), method.learner_name());
             }
         }
         assert_eq!(gmml(Set::named("mnist").unwrap(), 0).regularization, Regularization::Lambda(0.1));

@@ -53,7 +53,7 @@ impl Results {
         }
         let place = |cell: &Cell| {
             let set = SETS.iter().position(|set| set.name == cell.set);
-            (cell.task.clone(), set, METHODS.iter().position(|method| method.name() == cell.method))
+            (cell.task.clone(), set, Method::all().position(|method| method.name() == cell.method))
         };
         cells.sort_by_key(place);
         Ok(Self(cells))

@@ -1,7 +1,7 @@
 //! A cell under way: its runs, one after the other, until all are done or the time is up.
 
 use crate::cell::{Job, Run, Status, grid, rounded};
-use crate::protocol::{Method, Set, gmml};
+use crate::protocol::{Method, Set, gmml, gmml_all};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use mahala::learner::{Learned, Order, Outcome, Report, Step, Training};
@@ -89,14 +89,19 @@ impl Work {
     }
 
     fn learn(&self, method: Method, train: &Dataset, seed: u64) -> Result<Fitted> {
-        if method == Method::Gmml {
-            let fit = gmml(self.job.set, seed).fit(train)?;
+        let closed_form = match method {
+            Method::Gmml => Some(gmml(self.job.set, seed)),
+            Method::GmmlAll => Some(gmml_all(self.job.set, seed)),
+            _ => None,
+        };
+        if let Some(gmml) = closed_form {
+            let fit = gmml.fit(train)?;
             return Ok(Some((Learned::new(fit.metric, Report::closed_form()), Some(fit.t))));
         }
         let learner = method.learner(self.job.set, seed, false)?;
-        let families = self.job.set.families(train.len()).filter(|_| method.chooses());
-        let training = match &families {
-            Some(families) => Training::Grouped(train, families),
+        let groups = self.job.set.groups(train.len()).filter(|_| method.takes_groups());
+        let training = match &groups {
+            Some(groups) => Training::Grouped(train, groups),
             None => Training::Labelled(train),
         };
         match learner.learn(&training, &mut |_: Step| self.order()) {
@@ -162,7 +167,7 @@ impl Work {
 impl Run {
     fn note(&mut self, method: Method, set: &Set, t: Option<f64>, report: &Report) {
         self.t.extend(t);
-        if method == Method::Gmml {
+        if matches!(method, Method::Gmml | Method::GmmlAll) {
             self.lambda = Some(set.lambda);
         }
         if report.outcome != Outcome::ClosedForm {
