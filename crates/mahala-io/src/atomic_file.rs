@@ -9,8 +9,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::part_file::{PartFile, directory_of};
 use crate::write_error::WriteError;
+use mahala::model::{PartFile, directory_of};
 
 /// Symbolic links followed before they count as a circle, as in Linux.
 const MOST_LINKS: usize = 40;

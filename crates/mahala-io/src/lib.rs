@@ -51,7 +51,6 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet/disabled.rs"]
 mod parquet;
-mod part_file;
 mod read;
 mod scalar;
 mod source;
@@ -67,8 +66,8 @@ pub use atomic_file::{AtomicFile, write_atomic};
 pub use block::Block;
 pub use column_ref::ColumnRef;
 pub use error::ReadError;
+pub use mahala::model::remove_unfinished;
 pub use options::{Format, Header, Missing, ReadOptions};
-pub use part_file::remove_unfinished;
 pub use read::{read_records, read_table};
 pub use stream::{Stream, estimated_bytes};
 pub use table::{Records, Table};

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use crate::part_file::directory_of;
+use mahala::model::directory_of;
 
 /// A file that cannot be written: which, why, and what to do instead.
 ///

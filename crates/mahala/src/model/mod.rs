@@ -20,13 +20,15 @@
 //! Keys are sorted: the same model gives the same bytes.
 
 mod describe;
-mod file;
 mod onnx;
+mod part_file;
 mod tensor;
 mod training_means;
+mod write_file;
 
-pub use file::write_file;
 pub use onnx::{Precision, onnx_model};
+pub use part_file::{PartFile, directory_of, remove_unfinished};
+pub use write_file::write_file;
 
 use crate::data::sparse::SparseRows;
 use crate::data::{Labels, Rows};
@@ -36,9 +38,9 @@ use crate::kernel::{check_parts, transform};
 use crate::local::LocalMaps;
 use crate::metric::Calibration;
 use crate::metric::Metric;
-use crate::model::file::io_error;
 use crate::model::tensor::invalid;
 use crate::model::tensor::{Content, Tensor};
+use crate::model::write_file::io_error;
 use crate::neighbors::Knn;
 use crate::neighbors::found::Neighbors;
 use faer::Mat;

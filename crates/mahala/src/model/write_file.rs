@@ -1,12 +1,9 @@
 //! Files that appear whole or not at all.
 
 use crate::error::{Error, Result};
+use crate::model::part_file::PartFile;
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Tells apart the unfinished files of one process.
-static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// Writes a file: beside the target first, then renamed, so that what stood there is lost only when all of the new
 /// content is on the disk.
@@ -23,20 +20,13 @@ static WRITES: AtomicU64 = AtomicU64::new(0);
 /// A file that cannot be written; then what stood there still does.
 pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    let nth = WRITES.fetch_add(1, Ordering::Relaxed);
-    name.push(format!(".{}-{nth}.part", std::process::id()));
-    let part = path.with_file_name(name);
+    let kept = std::fs::metadata(path).ok().map(|found| found.permissions());
     let write = || -> std::io::Result<()> {
-        let mut file = std::fs::File::create(&part)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&part, path)
+        let mut part = PartFile::create(path, kept)?;
+        part.write_all(bytes)?;
+        part.rename(path)
     };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&part);
-        io_error(path, &error)
-    })
+    write().map_err(|error| io_error(path, &error))
 }
 
 /// What the system said of a file.

@@ -29,14 +29,18 @@ pub fn remove_unfinished() {
 }
 
 /// A temporary file beside its target; it is removed unless it is renamed.
-pub(crate) struct PartFile {
+#[derive(Debug)]
+pub struct PartFile {
     file: File,
     path: PathBuf,
 }
 
 impl PartFile {
     /// Creates and locks a file beside `target`; `kept` are the permissions of the file to be replaced, if there is one.
-    pub(crate) fn create(target: &Path, kept: Option<fs::Permissions>) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// A folder or a file that cannot be written to.
+    pub fn create(target: &Path, kept: Option<fs::Permissions>) -> io::Result<Self> {
         if kept.is_some() {
             // A rename would replace even a write-protected file.
             OpenOptions::new().write(true).open(target)?;
@@ -55,7 +59,10 @@ impl PartFile {
     }
 
     /// Completes the file: all bytes on the disk, then the name.
-    pub(crate) fn rename(self, target: &Path) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// What the system says of the write or of the rename; then the target is as before.
+    pub fn rename(self, target: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, target)?;
         // The name lives in the directory. Some file systems cannot sync
@@ -84,7 +91,7 @@ impl Write for PartFile {
 }
 
 /// The directory in which a path lies.
-pub(crate) fn directory_of(path: &Path) -> &Path {
+pub fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
