@@ -2,6 +2,7 @@
 //!
 //! One file each, with the method's equations at its head. They iterate, report each iteration to an observer, and return
 //! the best metric they have when they stop. [`named`] finds a method by its name.
+#![forbid(unsafe_code)]
 
 mod constraints;
 mod covariance;

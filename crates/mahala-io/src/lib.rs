@@ -23,7 +23,7 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-
+#![forbid(unsafe_code)]
 #![cfg_attr(
     not(feature = "parquet"),
     allow(dead_code, reason = "columns and typed values are those of Parquet files")

@@ -13,6 +13,7 @@
 //! let plot = LinePlot { title: "Error over t".into(), series: vec![line], ..LinePlot::default() };
 //! assert!(plot.to_svg().starts_with("<svg"));
 //! ```
+#![forbid(unsafe_code)]
 
 mod axes;
 mod bars;

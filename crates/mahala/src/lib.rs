@@ -61,6 +61,7 @@
 //! input and seed give the same bits, whatever the number of threads. Every error names what was wrong, the
 //! value seen, the value allowed and the remedy. A fit whose estimated memory exceeds [`memory_limit_gb`] is refused
 //! before it allocates.
+#![forbid(unsafe_code)]
 
 pub mod auto;
 pub mod data;

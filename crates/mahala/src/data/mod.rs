@@ -2,6 +2,7 @@
 
 pub(crate) mod centered;
 pub(crate) mod column_stats;
+mod convert;
 pub(crate) mod folds;
 pub(crate) mod label_spelling;
 mod labels;
