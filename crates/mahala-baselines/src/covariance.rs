@@ -78,7 +78,7 @@ fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
                 |(j, x): (usize, &f64)| x / statistics.scale[j] - statistics.mean[j] / statistics.scale[j];
             block.push(rows.row(i).iter().enumerate().map(cell));
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
     }
     sum
 }

@@ -7,7 +7,7 @@
 //! caller measures them in double precision. Memory is a few times that of the rows.
 
 use mahala_kernels::knn::distance::squared_distance;
-use mahala_kernels::knn::quantized::{Rounding, pack, single_unit, starts};
+use mahala_kernels::knn::quantized::{Rounding, offsets, pack, single_unit};
 use mahala_kernels::knn::scan::{Packed, QUERIES, ROWS, scan};
 
 /// Rows, and how far each reaches.
@@ -18,7 +18,7 @@ pub(crate) struct Reach<'a> {
     order: Vec<usize>,
     /// All rows in this order, in single precision, and `−½‖z‖²` of each.
     panels: Vec<f32>,
-    starts: Vec<f32>,
+    offsets: Vec<f32>,
     /// The score from which on a row may be within the radius, by the same order.
     bounds: Vec<f32>,
     unit: f64,
@@ -43,8 +43,8 @@ impl<'a> Reach<'a> {
         };
         let bounds = order.iter().zip(&squares).map(bound).collect();
         let panels = pack::<f32, ROWS>(&rows, &origin, &vec![unit; n]);
-        let starts = starts(&panels, rank, n);
-        Self { z, rank, order, panels, starts, bounds, unit }
+        let offsets = offsets(&panels, rank, n);
+        Self { z, rank, order, panels, offsets, bounds, unit }
     }
 
     /// Tells `found` of the pairs of every `groups`th block of rows from block `group` on, and of a few that
@@ -71,7 +71,7 @@ impl<'a> Reach<'a> {
         let panels = (32_768 / (self.rank * ROWS)).max(1);
         let mut pairs = Vec::new();
         for start in (block.start..self.order.len()).step_by(panels * ROWS) {
-            let end = (start + panels * ROWS).min(self.starts.len());
+            let end = (start + panels * ROWS).min(self.offsets.len());
             // Beside the block's own rows each tile has a beginning of its own; behind them all have the same.
             let together = if start < block.end { QUERIES } else { together };
             let groups = tiles.chunks(self.rank * together).zip(bounds.chunks_mut(together / QUERIES));
@@ -85,11 +85,11 @@ impl<'a> Reach<'a> {
                     tiles,
                     factors: &factors[..bounds.len()],
                     panels,
-                    starts: &self.starts[start..end],
+                    offsets: &self.offsets[start..end],
                 };
                 scan(packed, bounds, &mut |found, _| {
                     let (first, start) = (first + found.tile * QUERIES, start + found.panel * ROWS);
-                    found.each(|a, b, _| pairs.push((first + a, start + b)));
+                    found.for_each(|a, b, _| pairs.push((first + a, start + b)));
                 });
                 // A tile's first panel may begin before it, and a bound of −∞ lets in what fills the last.
                 for (a, b) in pairs.drain(..).filter(|&(a, b)| a < b && b < self.order.len()) {

@@ -12,7 +12,7 @@ use faer::{Mat, MatRef, Par, Spec};
 /// The lower Cholesky factor of a symmetric matrix, of which only the lower triangle is read.
 pub fn cholesky(matrix: MatRef<'_, f64>, what: &'static str, workspace: &mut Workspace) -> Result<Mat<f64>> {
     let d = matrix.nrows();
-    // Of a small matrix, a second thread takes nothing off.
+    // Below this order a second thread saves no time.
     let par = if d < 900 { Par::Seq } else { parallelism(d) };
     let params = Spec::<LltParams, f64>::default();
     let mut factor = workspace.take(d);

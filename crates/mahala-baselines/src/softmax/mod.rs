@@ -11,7 +11,7 @@
 //! matrix is held. An `e_ij` below exp(−50) is 0: a million of them beside the largest, which is 1, are less
 //! than rounding. As the classes draw apart few are left; then `wX` is summed over those alone, and when there
 //! were few at the last evaluation, `softmax_near` looks for those alone.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 mod nearest;
 

@@ -9,7 +9,7 @@
 //! ```text
 //! Σ_ij w_ij x_ij x_ijᵀ = Xᵀ·Laplacian(w + wᵀ)·X,    (Laplacian(v)·X)_i = Σ_j v_ij (x_i − x_j)
 //! ```
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::labelled::Labelled;
 use crate::reach::Reach;

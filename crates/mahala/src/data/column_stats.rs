@@ -1,9 +1,9 @@
 //! Mean and standard deviation of each column.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::data::Rows;
 use mahala_kernels::scaling::{exponent_of, times_power_of_two};
-use mahala_kernels::simd::{Widest, Work, run_widest};
+use mahala_kernels::simd::{Avx512Kernel, Kernel, dispatch_avx512};
 use pulp::Simd;
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
@@ -27,7 +27,7 @@ impl ColumnStatistics {
     pub fn of(rows: &Rows) -> Self {
         let (n, first) = (rows.len(), rows.row(0));
         let mut peaks = vec![0.0; rows.columns()];
-        let mean = run_widest(Means { rows, peaks: Some(&mut peaks) });
+        let mean = dispatch_avx512(Means { rows, peaks: Some(&mut peaks) });
         // Not below 2^-1000, so that what takes it out is a number.
         let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p).max(-1000)).collect();
         let factors: Vec<f64> = units.iter().map(|&unit| times_power_of_two(1.0, -unit)).collect();
@@ -91,12 +91,12 @@ pub(crate) fn mean_and_scale(first: &Rows, second: &Rows, scaled: bool) -> (Vec<
         }
         return (statistics.mean, Some(statistics.scale));
     }
-    let mean = run_widest(Means { rows: first, peaks: None });
+    let mean = dispatch_avx512(Means { rows: first, peaks: None });
     if one_table {
         return (mean, None);
     }
     let share = second.len() as f64 / (first.len() as f64 + second.len() as f64);
-    (between(&mean, &run_widest(Means { rows: second, peaks: None }), share), None)
+    (between(&mean, &dispatch_avx512(Means { rows: second, peaks: None }), share), None)
 }
 
 /// `x + share·(y − x)`
@@ -115,11 +115,11 @@ struct Means<'a> {
     peaks: Option<&'a mut [f64]>,
 }
 
-impl Work for Means<'_> {
+impl Kernel for Means<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<f64> {
+    fn call<const FMA: bool>(self) -> Vec<f64> {
         let Self { rows, mut peaks } = self;
         let (cells, d) = (rows.values(), rows.columns());
         let (first, share) = (&cells[..d], 1.0 / rows.len() as f64);
@@ -158,9 +158,9 @@ impl Work for Means<'_> {
     }
 }
 
-impl Widest for Means<'_> {
+impl Avx512Kernel for Means<'_> {
     #[inline(always)]
-    fn call_widest<S: Simd>(self, _: S) -> Vec<f64> {
+    fn call_avx512<S: Simd>(self, _: S) -> Vec<f64> {
         self.call::<true>()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use faer::MatRef;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use mahala_kernels::rows::RowsRef;
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
     }
     check_row_count(values.len() / columns)?;
     // v·0 is 0 for a finite number only; the sum needs no branch, and most tables are finite.
-    let finite = values.chunks(1024).all(|chunk| sum_of_eights(chunk, chunk, |v, _| v * 0.0) == 0.0);
+    let finite = values.chunks(1024).all(|chunk| sum_by_lanes(chunk, chunk, |v, _| v * 0.0) == 0.0);
     if !finite && let Some(at) = values.iter().position(|v| !v.is_finite()) {
         return Err(Error::NotFinite { row: at / columns, column: at % columns, value: values[at] });
     }

@@ -22,10 +22,10 @@ use mahala_kernels::eigen::graded::{
     LogEigen, are_lost, are_lost_below_ridge, factor_of, is_graded, of_product, of_quotient, rounding,
     squared_rows,
 };
-use mahala_kernels::eigen::{Eigen, eigen_of};
+use mahala_kernels::eigen::{Eigen, eigen_in_place};
 use mahala_kernels::order::{ascending, descending};
 use mahala_kernels::parallel::{by_halves, parallelism};
-use mahala_kernels::reduce::{dot_of_sizes, max_abs_lower};
+use mahala_kernels::reduce::{dot_abs, max_abs_lower};
 use mahala_kernels::scaling::{extreme_exponent, scaled_lower, times_power_of_two};
 use mahala_kernels::view::column;
 use mahala_kernels::workspace::Workspace;
@@ -154,7 +154,7 @@ impl Geodesic {
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
-        let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Workspace::default())?;
+        let u = eigen_in_place(m, "L⁻¹BL⁻ᵀ", &mut Workspace::default())?;
         if are_lost(&u.values) {
             return Self::between_graded(a, b);
         }
@@ -327,7 +327,7 @@ fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, workspace: &mut Work
         parallelism(n),
     );
     workspace.give(dl);
-    Ok(eigen_of(m, "LᵀDL", workspace)?)
+    Ok(eigen_in_place(m, "LᵀDL", workspace)?)
 }
 
 /// What rounding alone may make of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` comes from terms
@@ -336,7 +336,7 @@ fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, workspace: &mut Work
 fn floors(eigen: &Eigen, sizes: &[f64]) -> Vec<f64> {
     let n = sizes.len();
     let largest = eigen.values[n - 1].max(0.0);
-    let size = |k: usize| dot_of_sizes(column(eigen.vectors.as_ref(), k), sizes);
+    let size = |k: usize| dot_abs(column(eigen.vectors.as_ref(), k), sizes);
     let floor = |k: usize| n as f64 * f64::EPSILON * size(k).powi(2).min(largest);
     (0..n).map(|k| floor(k).max(f64::MIN_POSITIVE)).collect()
 }
@@ -344,7 +344,7 @@ fn floors(eigen: &Eigen, sizes: &[f64]) -> Vec<f64> {
 /// `|Lᵀ|·√diag(D)`: the sizes behind `LᵀDL`, since `|D_ij| ≤ √(D_ii·D_jj)`.
 fn sizes_after_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<f64> {
     let roots: Vec<f64> = (0..d.nrows()).map(|i| d[(i, i)].max(0.0).sqrt()).collect();
-    (0..l.ncols()).map(|j| dot_of_sizes(&column(l, j)[j..], &roots[j..])).collect()
+    (0..l.ncols()).map(|j| dot_abs(&column(l, j)[j..], &roots[j..])).collect()
 }
 
 /// At least `|L⁻¹|·√diag(B)`, by a substitution in which nothing cancels: the sizes behind `L⁻¹BL⁻ᵀ`.

@@ -7,7 +7,7 @@ use crate::scatter::Scatter;
 use faer::{Mat, MatRef};
 use mahala_kernels::cholesky::cholesky;
 use mahala_kernels::order::descending;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use mahala_kernels::scaling::times_power_of_two;
 use mahala_kernels::view::{column, column_mut};
 use mahala_kernels::workspace::Workspace;
@@ -369,7 +369,7 @@ fn factorise(s: &mut Mat<f64>, base: &[f64], workspace: &mut Workspace) -> Resul
 
 /// The largest sum of absolute values of a column; not finite if an entry is not.
 fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
-    let of_column = |j: usize| sum_of_eights(column(matrix, j), column(matrix, j), |x, _| x.abs());
+    let of_column = |j: usize| sum_by_lanes(column(matrix, j), column(matrix, j), |x, _| x.abs());
     let larger = |most: f64, sum: f64| if most.is_nan() || sum <= most { most } else { sum };
     (0..matrix.ncols()).map(of_column).fold(0.0, larger)
 }

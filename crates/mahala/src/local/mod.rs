@@ -454,7 +454,7 @@ fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> 
     for class in others() {
         let root = (w * class.weight()).sqrt();
         block.push(own.mean().iter().zip(class.mean()).map(|(a, b)| root * (a - b)));
-        block.empty_into(across.as_mut());
+        block.flush_into(across.as_mut());
     }
     let rows: u64 = others().map(ClassMoments::rows).sum();
     let similar =

@@ -4,7 +4,7 @@ use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{check_against, memory_limit_gb};
 use crate::metric::Metric;
 use faer::Mat;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use rayon::prelude::*;
 
 /// The largest map of all columns to as many coordinates, in gigabytes.
@@ -83,7 +83,7 @@ fn reflect(v: &[f64], x: &mut [f64]) {
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    sum_of_eights(a, b, |a, b| a * b)
+    sum_by_lanes(a, b, |a, b| a * b)
 }
 
 #[cfg(test)]

@@ -223,12 +223,12 @@ impl Pooled {
             mine.1.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
             steps += 1;
             if steps % BLOCK == 0 {
-                of_p.empty_into(self.p.as_mut());
-                of_s.empty_into(self.s.as_mut());
+                of_p.flush_into(self.p.as_mut());
+                of_s.flush_into(self.s.as_mut());
             }
         }
-        of_p.empty_into(self.p.as_mut());
-        of_s.empty_into(self.s.as_mut());
+        of_p.flush_into(self.p.as_mut());
+        of_s.flush_into(self.s.as_mut());
         self
     }
 
@@ -302,7 +302,7 @@ pub(crate) fn pairs_between(
             let root = (w * w_c).sqrt();
             block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
         }
-        block.empty_into(d.as_mut());
+        block.flush_into(d.as_mut());
     }
     let counts: Vec<(u64, f64)> = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
     let (similar, dissimilar) = count_pairs(&counts);

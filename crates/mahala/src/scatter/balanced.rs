@@ -98,7 +98,7 @@ fn add_steps(sum: &mut Mat<f64>, each: f64, classes: &[&ClassMoments], shares: &
             let means = classes[a].mean().iter().zip(classes[b].mean());
             block.push(means.map(|(a, b)| root * (a - b)));
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
     }
 }
 

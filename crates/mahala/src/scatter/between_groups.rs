@@ -116,11 +116,11 @@ fn within_cells(rows: &Rows, cells: &[Cell], units: &Units) -> [Mat<f64>; 2] {
                 block.push(in_units(rows, i, units).zip(&mean).map(|(x, mean)| root * (x - mean)));
                 used += 1;
                 if used % BLOCK == 0 {
-                    block.empty_into(sum.as_mut());
+                    block.flush_into(sum.as_mut());
                 }
             }
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
         sum
     })
 }
@@ -142,7 +142,7 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
             of_s.push(mean.iter().enumerate().map(|(j, mean)| root * (means[(i, j)] - mean)));
             used += 1;
             if used % BLOCK == 0 {
-                of_s.empty_into(s.as_mut());
+                of_s.flush_into(s.as_mut());
             }
         }
         let [before, after] = sums_of_others(cells, means.as_ref(), class[0].class, groups);
@@ -155,7 +155,7 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
         }
         first = own.end;
     }
-    of_s.empty_into(s.as_mut());
+    of_s.flush_into(s.as_mut());
     let between = product(means.transpose(), gaps.as_ref());
     for j in 0..d.ncols() {
         (j..d.nrows()).for_each(|i| d[(i, j)] += 0.5 * (between[(i, j)] + between[(j, i)]));

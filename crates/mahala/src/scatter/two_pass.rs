@@ -132,8 +132,8 @@ impl ClassMeans {
                 of_s.push(centred.iter().map(|x| within * x));
                 of_d.push(centred.iter().map(|x| across * x));
             }
-            of_s.empty_into(sums.s.as_mut());
-            of_d.empty_into(sums.d.as_mut());
+            of_s.flush_into(sums.s.as_mut());
+            of_d.flush_into(sums.d.as_mut());
         }
         if (0..d).any(|j| !sums.s[(j, j)].is_finite()) {
             return Err(first_not_finite(rows));
