@@ -1,15 +1,15 @@
-//! Files that appear whole or not at all.
+//! Atomic file writes.
 
 use crate::error::{Error, Result};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells apart the unfinished files of one process.
+/// Distinguishes the temporary files of one process.
 static WRITES: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a file: beside the target first, then renamed, so that what stood there is lost only when all of the new
-/// content is on the disk.
+/// Writes a file atomically: to a temporary file in the same directory, synced to disk, then renamed over the
+/// target.
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("mahala-write-file-{}", std::process::id()));
@@ -20,7 +20,7 @@ static WRITES: AtomicU64 = AtomicU64::new(0);
 /// ```
 ///
 /// # Errors
-/// A file that cannot be written; then what stood there still does.
+/// A file that cannot be written; the previous file is then unchanged.
 pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -39,7 +39,7 @@ pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// What the system said of a file.
+/// The error of the operating system about a file.
 pub(crate) fn io_error(path: &Path, error: &std::io::Error) -> Error {
     Error::Io { path: path.display().to_string(), reason: error.to_string() }
 }
