@@ -49,11 +49,11 @@ pub struct FlatGeo {
     pub rank: Option<usize>,
     /// Stop when f, or its decrease as a share of it, is below this.
     pub tolerance: f64,
-    /// But not before this many iterations; the paper's experiment has 10,000.
+    /// The least number of iterations; the paper's experiment has 10,000.
     pub min_iterations: usize,
     /// Stop after this many iterations.
     pub max_iterations: usize,
-    /// Decides the pairs and the bounds.
+    /// The seed of the pairs and the bounds.
     pub seed: u64,
 }
 
@@ -123,13 +123,13 @@ impl FlatGeo {
             let q = product(cost.constraints.as_mat(), gradient.as_ref());
             let Some((step, next, lower)) = cost.armijo(&z, &q, f, squared_norm(gradient.as_ref()), 2.0 * s)
             else {
-                // Where nothing is violated there is nothing left to do.
+                // No constraint is violated: converged.
                 break if f == 0.0 { Outcome::Converged } else { Outcome::NoDescent };
             };
             add_scaled(&mut g, -step, &gradient);
             iterations += 1;
             let settled = cost.in_users_units(lower) <= self.tolerance || f - lower <= self.tolerance * f;
-            // Afresh now and then, for sums of steps gather rounding.
+            // Recomputed now and then, because sums of steps accumulate rounding errors.
             (z, s) = if iterations % 100 == 0 {
                 (product(cost.constraints.as_mat(), g.as_ref()), step)
             } else {

@@ -1,5 +1,4 @@
-//! Minimisation of a function with a gradient by L-BFGS, the limited-memory method of Broyden, Fletcher,
-//! Goldfarb and Shanno.
+//! L-BFGS: limited-memory quasi-Newton minimisation (Broyden, Fletcher, Goldfarb, Shanno).
 //!
 //! # Formula
 //! ```text
@@ -20,12 +19,12 @@ use std::collections::VecDeque;
 const MEMORY: usize = 20;
 /// Trials of one line search.
 const TRIALS: usize = 30;
-/// c₁: how much of the slope's promise a step must keep.
+/// c₁ of Wolfe's sufficient-decrease condition.
 const DECREASE: f64 = 1e-4;
-/// c₂: how much of the slope may be left.
+/// c₂ of Wolfe's curvature condition.
 const CURVATURE: f64 = 0.9;
 
-/// Iterations that must all be in vain: a short step is often followed by a long one.
+/// Iterations whose total decrease must be small: a short step is often followed by a long one.
 const WINDOW: usize = 5;
 
 /// When to stop.
@@ -88,14 +87,14 @@ pub(crate) fn minimise(
     Ok((here.point, Report { iterations, objective: Some(here.value), outcome, choice: None }))
 }
 
-/// A tolerance below 0 or NaN would never be met.
-/// What a minimisation over an L of this rank holds: the steps remembered and their gradients, the points of a line
-/// search, and the rows under L a few times.
+/// Peak memory of a minimisation over an L of this rank, in 64-bit numbers: the steps stored and their gradients, the points
+/// of a line search, and the rows under L a few times.
 pub(crate) fn numbers(shape: &Shape, rank: usize) -> f64 {
     let (d, r) = (shape.columns as f64, rank as f64);
     (2.0 * MEMORY as f64 + 12.0) * r * d + 6.0 * shape.rows as f64 * r
 }
 
+/// Refuses a tolerance below 0 or NaN, which would never be met.
 pub(crate) fn check_limits(limits: &Limits) -> Result<()> {
     if limits.tolerance >= 0.0 && limits.tolerance.is_finite() {
         return Ok(());
@@ -188,7 +187,7 @@ impl Memory {
         let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (s, y) = (minus(&to.point, &from.point), minus(&to.gradient, &from.gradient));
         let curvature = dot(&s, &y);
-        // Without positive curvature H would lose its definiteness.
+        // Without positive curvature H would not be positive definite.
         if curvature > f64::EPSILON * norm(&s) * norm(&y) {
             if self.0.len() == MEMORY {
                 self.0.pop_front();
@@ -218,7 +217,7 @@ impl Memory {
     }
 }
 
-/// `aᵀb` in eight partial sums, which the compiler keeps in registers.
+/// `aᵀb` in eight lanes, which the compiler keeps in registers.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
