@@ -8,6 +8,8 @@
 //! The input is checked for NaN and infinity first: the iteration would otherwise run for seconds before it fails. A matrix of
 //! extreme scale is multiplied by a power of two, so that any uniform scale converges.
 
+#[cfg(test)]
+mod accuracy;
 pub mod divide_and_conquer;
 pub mod graded;
 pub mod jacobi;

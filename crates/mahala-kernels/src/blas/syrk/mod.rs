@@ -7,6 +7,8 @@
 
 pub mod packed;
 pub mod row_major;
+#[cfg(test)]
+mod tests;
 
 use crate::aligned::AlignedVec;
 use crate::parallel::parallelism;
@@ -17,7 +19,7 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, ContiguousFwd, MatMut, MatRef, Par};
 use pulp::Simd;
 
-/// Rows of a block (GotoBLAS's KC): deep enough to amortise the update of the target, small enough for the cache.
+/// Rows of a block (`GotoBLAS`'s KC): deep enough to amortise the update of the target, small enough for the cache.
 pub const BLOCK: usize = 512;
 
 /// SYRK by faer: `target += blockᵀ·block`, lower triangle only.
