@@ -28,12 +28,13 @@ use serde_json::Value;
 /// Parameters of FlatGeo. An iteration is a step; the objective is f.
 ///
 /// ```
-/// use mahala_baselines::{FlatGeo, Learner, Order, Training};
+/// use mahala::learner::{Learner, Order, Training};
+/// use mahala_baselines::FlatGeo;
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// let mut objectives = Vec::new();
-/// let observer = &mut |step: mahala_baselines::Step| {
+/// let observer = &mut |step: mahala::learner::Step| {
 ///     objectives.extend(step.objective);
 ///     Order::GoOn
 /// };
@@ -128,7 +129,7 @@ impl FlatGeo {
             };
             add_scaled(&mut g, -step, &gradient);
             iterations += 1;
-            let settled = cost.in_users_units(lower) <= self.tolerance || f - lower <= self.tolerance * f;
+            let settled = cost.in_units_of_rows(lower) <= self.tolerance || f - lower <= self.tolerance * f;
             // Recomputed now and then, because sums of steps accumulate rounding errors.
             (z, s) = if iterations % 100 == 0 {
                 (product(cost.constraints.as_mat(), g.as_ref()), step)
@@ -136,7 +137,7 @@ impl FlatGeo {
                 (next, step)
             };
             f = lower;
-            let objective = Some(cost.in_users_units(f)).filter(|f| f.is_finite());
+            let objective = Some(cost.in_units_of_rows(f)).filter(|f| f.is_finite());
             if let Some(outcome) = observer(Step { iteration: iterations, objective }).outcome() {
                 break outcome;
             }
@@ -147,7 +148,7 @@ impl FlatGeo {
                 break Outcome::IterationLimit;
             }
         };
-        let objective = Some(cost.in_users_units(f)).filter(|f| f.is_finite());
+        let objective = Some(cost.in_units_of_rows(f)).filter(|f| f.is_finite());
         (g, Report { iterations, objective, outcome, choice: None })
     }
 }
@@ -221,7 +222,7 @@ impl<'a> Cost<'a> {
     }
 
     /// f has the fourth power of the rows' unit.
-    fn in_users_units(&self, f: f64) -> f64 {
+    fn in_units_of_rows(&self, f: f64) -> f64 {
         times_power_of_two(f, 4 * self.constraints.exponent)
     }
 }

@@ -99,7 +99,7 @@ impl Labelled {
         product(self.rows.as_mat().transpose(), self.rows.as_mat())
     }
 
-    /// The within-class scatter `Σ_c weight(n_c)·Σ (x − m_c)(x − m_c)ᵀ` for classes of n_c rows.
+    /// The within-class scatter `Σ_c weight(n_c)·Σ (x − m_c)(x − m_c)ᵀ` for classes of `n_c` rows.
     pub(crate) fn within_scatter(&self, weight: impl Fn(usize) -> f64) -> Mat<f64> {
         let d = self.columns();
         let mut means = vec![0.0; self.sizes.len() * d];

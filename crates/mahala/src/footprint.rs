@@ -82,6 +82,7 @@ impl Shape {
     }
 
     /// The shape of the table in the coordinates of its span.
+    #[must_use]
     pub fn in_span(self) -> Self {
         Self { columns: self.columns.min(self.rows), ..self }
     }

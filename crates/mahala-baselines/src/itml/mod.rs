@@ -34,7 +34,8 @@ use serde_json::{Value, json};
 /// Parameters of ITML. An iteration is a projection; the objective is that of the formula.
 ///
 /// ```
-/// use mahala_baselines::{Itml, Learner, Order, Training};
+/// use mahala::learner::{Learner, Order, Training};
+/// use mahala_baselines::Itml;
 /// use mahala::{Dataset, Labels, Rows};
 /// // The classes differ in the second column only; the first is noise.
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;

@@ -9,7 +9,7 @@ use crate::view::column;
 use faer::MatRef;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns of a micro-kernel (GotoBLAS's NR).
+/// Columns of a micro-kernel (`GotoBLAS`'s NR).
 const NR: usize = 4;
 
 /// GEMV `y ← y − M·x`.

@@ -62,7 +62,7 @@ impl Candidates {
     }
 
     /// The number of candidates stored.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.found.len()
     }
 

@@ -15,7 +15,7 @@ pub const QUERIES: usize = 6;
 /// Rows in a panel (NR).
 pub const ROWS: usize = 16;
 
-/// Features summed before they are added to the score (GotoBLAS's KC): the rounding error of a sum of d terms grows with the
+/// Features summed before they are added to the score (`GotoBLAS`'s KC): the rounding error of a sum of d terms grows with the
 /// longest chain of additions, here `KC + d/KC` instead of d.
 pub const KC: usize = 256;
 

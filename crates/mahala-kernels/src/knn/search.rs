@@ -227,7 +227,7 @@ fn initial_bounds<N: Rounding>(
 
 /// Whether there are at most so many candidates, after pruning if need be.
 fn at_most(candidates: &mut [Candidates], most: usize) -> bool {
-    let few = |candidates: &[Candidates]| candidates.iter().map(Candidates::len).sum::<usize>() <= most;
+    let few = |candidates: &[Candidates]| candidates.iter().map(Candidates::count).sum::<usize>() <= most;
     few(candidates) || {
         candidates.iter_mut().for_each(Candidates::prune);
         few(candidates)

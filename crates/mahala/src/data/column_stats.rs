@@ -136,16 +136,16 @@ impl Kernel for Means<'_> {
         let (count, quarter) = (rows.len() / folded, rows.len() / folded / 4);
         for i in 0..quarter {
             let rows = [row(i), row(i + quarter), row(i + 2 * quarter), row(i + 3 * quarter)];
-            add_shares(rows, share, &shift, &mut sums);
+            add_scaled_rows(rows, share, &shift, &mut sums);
             highest.iter_mut().for_each(|peaks| raise(peaks, rows));
         }
         for i in 4 * quarter..count {
-            add_shares([row(i)], share, &shift, &mut sums);
+            add_scaled_rows([row(i)], share, &shift, &mut sums);
             highest.iter_mut().for_each(|peaks| raise(peaks, [row(i)]));
         }
         // The rest is shorter than a wide row.
         let rest = &cells[count * wide..];
-        add_shares([rest], share, &shift[..rest.len()], &mut sums[..rest.len()]);
+        add_scaled_rows([rest], share, &shift[..rest.len()], &mut sums[..rest.len()]);
         if let (Some(peaks), Some(mut highest)) = (peaks.as_mut(), highest) {
             raise(&mut highest[..rest.len()], [rest]);
             highest.chunks_exact(d).for_each(|part| raise(peaks, [part]));
@@ -168,7 +168,7 @@ impl Avx512Kernel for Means<'_> {
 
 /// `mean += Σ (x·share − shift)`
 #[inline(always)]
-fn add_shares<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean: &mut [f64]) {
+fn add_scaled_rows<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean: &mut [f64]) {
     let (rows, shift) = (rows.map(|row| &row[..mean.len()]), &shift[..mean.len()]);
     for j in 0..mean.len() {
         let mut sum = 0.0;

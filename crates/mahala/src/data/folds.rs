@@ -158,6 +158,9 @@ impl Folds {
 
     /// The folds for model selection: by group where there are groups, so that no row is judged by rows of its
     /// own group; else as `ungrouped` draws them. Every selection uses these folds.
+    ///
+    /// # Errors
+    /// Fewer than two groups or folds, or any error of `ungrouped`.
     pub fn choosing(
         groups: Option<&Labels>,
         k: usize,

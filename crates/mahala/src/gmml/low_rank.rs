@@ -45,9 +45,9 @@ const DIRECTIONS: usize = 256;
 
 /// How a table is reduced to few columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Way {
+enum Reduction {
     /// Not at all.
-    AsItIs,
+    None,
     /// To the span of its rows.
     Span,
     /// To this many leading principal directions.
@@ -117,7 +117,7 @@ impl Gmml {
     }
 
     /// Whether the formula holds: the metric must be equivariant under rotations of the rows.
-    fn turns_with_rows(&self) -> bool {
+    fn is_rotation_equivariant(&self) -> bool {
         match self.regularization {
             Regularization::None | Regularization::Lambda(0.0) => true,
             Regularization::Lambda(_) => matches!(self.prior, Prior::Identity),
@@ -129,14 +129,14 @@ impl Gmml {
         }
     }
 
-    fn way(&self, cells: Cells<'_>) -> Way {
+    fn reduction(&self, cells: Cells<'_>) -> Reduction {
         let (n, d) = (cells.len(), cells.columns());
         match (self.principal, cells) {
-            (Some(directions), _) => Way::Leading(directions),
-            _ if !self.turns_with_rows() => Way::AsItIs,
-            (None, Cells::Sparse(_)) if n.min(d) > SMALL => Way::Leading(DIRECTIONS),
-            _ if d > n => Way::Span,
-            _ => Way::AsItIs,
+            (Some(directions), _) => Reduction::Leading(directions),
+            _ if !self.is_rotation_equivariant() => Reduction::None,
+            (None, Cells::Sparse(_)) if n.min(d) > SMALL => Reduction::Leading(DIRECTIONS),
+            _ if d > n => Reduction::Span,
+            _ => Reduction::None,
         }
     }
 }
@@ -147,13 +147,13 @@ impl<'a> Reduced<'a> {
     /// # Errors
     /// No row, labels of another number, rows all alike, a parameter out of range, too much memory needed.
     pub(crate) fn of(gmml: &Gmml, cells: Cells<'a>, labels: &Labels) -> Result<Option<Self>> {
-        let way = gmml.way(cells);
-        if way == Way::AsItIs {
+        let reduction = gmml.reduction(cells);
+        if reduction == Reduction::None {
             return Ok(None);
         }
-        check(gmml, way, cells, labels)?;
+        check(gmml, reduction, cells, labels)?;
         let centred = Centred::new(cells, gmml.standardize)?;
-        let (basis, coordinates, outside) = if let Way::Leading(directions) = way {
+        let (basis, coordinates, outside) = if let Reduction::Leading(directions) = reduction {
             let leading = Leading::of(&centred, directions, gmml.seed)?;
             let rows = leading.rows(centred.exponent)?;
             (Basis::Directions(leading.directions), rows, leading.outside)
@@ -228,7 +228,7 @@ pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
     Ok(Mat::from_fn(r, r, |i, j| e.values[r - 1 - i].max(0.0).sqrt() * e.vectors[(j, r - 1 - i)]))
 }
 
-fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()> {
+fn check(gmml: &Gmml, reduction: Reduction, cells: Cells<'_>, labels: &Labels) -> Result<()> {
     let (n, d) = (cells.len(), cells.columns());
     gmml.check_parameters(d)?;
     if n == 0 {
@@ -237,18 +237,21 @@ fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()>
     if labels.len() != n {
         return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
     }
-    let directions = match way {
-        Way::Leading(0) => {
+    let directions = match reduction {
+        Reduction::Leading(0) => {
             let allowed = "at least 1";
             return Err(Error::Parameter { name: "principal", value: "0".into(), allowed });
         }
-        Way::Leading(directions) => directions.min(n).min(d),
+        Reduction::Leading(directions) => directions.min(n).min(d),
         _ => n - 1,
     };
     // The Gram matrix of all rows, its eigenvectors and workspace; or a few tall matrices; and the metric
     // itself.
-    let products =
-        if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
+    let products = if reduction == Reduction::Span {
+        4.0 * (n as f64).powi(2)
+    } else {
+        5.0 * directions as f64 * n as f64
+    };
     let numbers = products + (directions as f64 + 512.0) * d as f64;
     gmml.check_memory("the fit", numbers, d, MemoryRemedy::Principal)
 }

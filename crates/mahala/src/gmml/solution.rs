@@ -100,13 +100,13 @@ impl Solution {
     /// # Errors
     /// t outside [0, 1], or a result outside the range of 64-bit numbers.
     pub fn metric(&self, t: f64) -> Result<Metric> {
-        let weights = roots_of_weights(&self.log_lambda, t)?;
+        let weights = sqrt_weights(&self.log_lambda, t)?;
         metric_of(weighted_transpose(self.w.as_ref(), &weights), self.scale.clone())
     }
 
     /// The metric at t and the diagnostics, reusing the memory of the solution.
     pub(crate) fn into_metric(self, t: f64) -> Result<(Metric, Diagnostics)> {
-        let weights = roots_of_weights(&self.log_lambda, t)?;
+        let weights = sqrt_weights(&self.log_lambda, t)?;
         Ok((metric_of(into_weighted_transpose(self.w, &weights), self.scale)?, self.diagnostics))
     }
 
@@ -157,7 +157,7 @@ fn leading_pairs(rotated: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64
 }
 
 /// `Λ^{t/2}`
-fn roots_of_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
+fn sqrt_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
     if !(0.0..=1.0).contains(&t) {
         return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
     }

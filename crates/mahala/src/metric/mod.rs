@@ -103,6 +103,9 @@ impl Metric {
 
     /// Builds a metric from computed components: a number that is not finite is an overflow, not a cell of the
     /// user's table.
+    ///
+    /// # Errors
+    /// A number that is not finite; shapes that do not agree.
     pub fn computed(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
         Self::new(components, mean, scale).map_err(|error| match error {
             Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },

@@ -106,6 +106,9 @@ impl Pairs {
     }
 
     /// Checks that every pair names rows of tables with this many rows; the error names the first that does not.
+    ///
+    /// # Errors
+    /// A pair that names no row.
     pub fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
         if self.rows[0] <= first_rows && self.rows[1] <= second_rows {
             return Ok(());

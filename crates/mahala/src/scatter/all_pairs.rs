@@ -338,6 +338,9 @@ pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
 }
 
 /// Checks that labelled rows have a similar and a dissimilar pair.
+///
+/// # Errors
+/// One class only, or no class with two rows.
 pub fn check_labels(labels: &Labels) -> Result<()> {
     let sizes = labels.class_sizes();
     let named = labels.names().iter().zip(sizes).filter(|(_, size)| *size > 0);

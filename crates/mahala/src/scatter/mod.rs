@@ -238,13 +238,17 @@ fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> [Si
     // Small sums are too cheap for a second thread, or for a block of their own.
     let mut second = (pairs.len() * n * n >= 1_000_000).then(new_block);
     for pairs in pairs.chunks(sorted(n)) {
-        let (alike, unlike) = by_kind(pairs, &mut indices);
+        let (similar_pairs, dissimilar_pairs) = by_kind(pairs, &mut indices);
         let of = Differing { tables, pairs, units };
         if let Some(second) = &mut second {
-            both(Par::rayon(2), || similar.add(of, alike, &mut block), || dissimilar.add(of, unlike, second));
+            both(
+                Par::rayon(2),
+                || similar.add(of, similar_pairs, &mut block),
+                || dissimilar.add(of, dissimilar_pairs, second),
+            );
         } else {
-            similar.add(of, alike, &mut block);
-            dissimilar.add(of, unlike, &mut block);
+            similar.add(of, similar_pairs, &mut block);
+            dissimilar.add(of, dissimilar_pairs, &mut block);
         }
     }
     [similar, dissimilar]

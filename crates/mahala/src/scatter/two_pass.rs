@@ -124,7 +124,7 @@ impl ClassMeans {
         for first in (0..rows.nrows()).step_by(BLOCK) {
             for i in first..(first + BLOCK).min(rows.nrows()) {
                 let code = labels.codes()[i] as usize;
-                let place = places[code].ok_or_else(|| strange(&labels.names()[code]))?;
+                let place = places[code].ok_or_else(|| unknown_class(&labels.names()[code]))?;
                 let (size, mean) = (self.sizes[place] as f64, &self.means[place * d..][..d]);
                 let row = rows.row(i);
                 centred.iter_mut().enumerate().for_each(|(j, x)| *x = row[j].into() - mean[j]);
@@ -209,7 +209,7 @@ impl ClassMeans {
     }
 }
 
-fn strange(name: &str) -> Error {
+fn unknown_class(name: &str) -> Error {
     let reason = format!("class '{name}' comes in the second pass and did not in the first");
     Error::Moments { reason }
 }

@@ -1,4 +1,4 @@
-//! SYRK on packed panels (GotoBLAS), for 64 columns and more.
+//! SYRK on packed panels (`GotoBLAS`), for 64 columns and more.
 //!
 //! A panel holds eight columns of all rows of a block, row after row: one cache line for each row. Packing therefore copies
 //! whole cache lines, and both operands of the product have the same layout. Micro-tiles of the lower triangle stay in
