@@ -1,4 +1,4 @@
-//! What the methods that learn from pairs share: differences, bounds, and the way back to a metric.
+//! Pair constraints: differences, distance bounds, and the conversion of `A` to a metric.
 
 use faer::{Mat, MatRef};
 use mahala::data::ColumnStatistics;
@@ -13,10 +13,10 @@ use mahala_kernels::eigen::eigen;
 use mahala_kernels::scaling::{exponent_of, times_power_of_two};
 use mahala_kernels::workspace::Workspace;
 
-/// A difference this much shorter than the longest is no difference.
+/// Differences shorter than this share of the longest count as 0.
 const SHORTEST: f64 = 1e-9;
 
-/// Rows beyond 2^±30 are measured in a power of two of their own: eighth powers then stay in range.
+/// Rows beyond 2^±30 are scaled by a power of two: eighth powers then stay in range.
 const PLAIN: i32 = 30;
 
 /// The differences `x_ij = x_i − x_j` of pairs, in units of `2^exponent`.
@@ -37,7 +37,7 @@ pub(crate) struct Bounds {
 }
 
 impl Constraints {
-    /// The pairs given, or the paper's sample; without those that weigh or differ in nothing.
+    /// The given pairs, or the paper's sample; without pairs of weight 0 or difference 0.
     ///
     /// # Errors
     /// One class, no class of two rows, a pair that names no row, or no pair whose rows differ.
@@ -118,7 +118,7 @@ impl Bounds {
         Ok(Self { lower: centre(5.0), upper: centre(95.0) })
     }
 
-    /// Bounds in the units of the rows, brought to units of `4^exponent`.
+    /// Converts bounds in the units of the rows to units of `4^exponent`.
     ///
     /// # Errors
     /// They are too far from the scale of the rows.
@@ -140,7 +140,7 @@ impl Bounds {
 /// The metric of a positive semidefinite `A`, centred at the mean of the rows.
 ///
 /// # Errors
-/// `A` is not finite, or nothing of it is left.
+/// `A` is not finite, or 0.
 pub(crate) fn metric_of(a: MatRef<'_, f64>, rows: &Rows) -> Result<Metric> {
     let d = a.nrows();
     let e = eigen(a, "A", &mut Workspace::default())?;
@@ -153,7 +153,7 @@ pub(crate) fn metric_of(a: MatRef<'_, f64>, rows: &Rows) -> Result<Metric> {
     Metric::computed(components, ColumnStatistics::of(rows).mean, None)
 }
 
-/// The power of two that rows are measured in: 0 unless their scale is extreme.
+/// The exponent of two by which rows are scaled: 0 unless their scale is extreme.
 fn exponent_of_rows(rows: &Rows) -> i32 {
     let exponent = exponent_of(column_peaks(rows.as_mat()).into_iter().fold(0.0, f64::max));
     if exponent.abs() <= PLAIN { 0 } else { exponent }

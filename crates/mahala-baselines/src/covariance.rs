@@ -1,4 +1,4 @@
-//! The inverse covariance: the classic Mahalanobis distance, which knows of no classes.
+//! The inverse covariance: the classic Mahalanobis distance, which ignores classes.
 
 use faer::Mat;
 use mahala::data::ColumnStatistics;
@@ -20,9 +20,9 @@ use serde_json::Value;
 /// A = Σ⁺,     Σ = 1/(n−1) Σ_i (x_i − m)(x_i − m)ᵀ
 /// ```
 ///
-/// If `Σ` is singular, `Σ⁺` is its pseudo-inverse, taken with every column in units of its standard
-/// deviation: directions in which no row differs weigh nothing. Between rows that were learned from, all
-/// pseudo-inverses measure the same distance.
+/// If `Σ` is singular, `Σ⁺` is its pseudo-inverse, taken with every column in units of its standard deviation:
+/// directions in which rows do not vary have weight 0. Between training rows all pseudo-inverses give the same
+/// distance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Covariance {}
@@ -78,7 +78,7 @@ fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
                 |(j, x): (usize, &f64)| x / statistics.scale[j] - statistics.mean[j] / statistics.scale[j];
             block.push(rows.row(i).iter().enumerate().map(cell));
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
     }
     sum
 }

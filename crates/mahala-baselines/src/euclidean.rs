@@ -1,4 +1,4 @@
-//! No learning: the plain distance.
+//! The Euclidean distance: no learning.
 
 use mahala::error::Result;
 use mahala::footprint::Shape;

@@ -28,12 +28,13 @@ use serde_json::Value;
 /// Parameters of FlatGeo. An iteration is a step; the objective is f.
 ///
 /// ```
-/// use mahala_baselines::{FlatGeo, Learner, Order, Training};
+/// use mahala::learner::{Learner, Order, Training};
+/// use mahala_baselines::FlatGeo;
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// let mut objectives = Vec::new();
-/// let observer = &mut |step: mahala_baselines::Step| {
+/// let observer = &mut |step: mahala::learner::Step| {
 ///     objectives.extend(step.objective);
 ///     Order::GoOn
 /// };
@@ -49,11 +50,11 @@ pub struct FlatGeo {
     pub rank: Option<usize>,
     /// Stop when f, or its decrease as a share of it, is below this.
     pub tolerance: f64,
-    /// But not before this many iterations; the paper's experiment has 10,000.
+    /// The least number of iterations; the paper's experiment has 10,000.
     pub min_iterations: usize,
     /// Stop after this many iterations.
     pub max_iterations: usize,
-    /// Decides the pairs and the bounds.
+    /// The seed of the pairs and the bounds.
     pub seed: u64,
 }
 
@@ -123,20 +124,20 @@ impl FlatGeo {
             let q = product(cost.constraints.as_mat(), gradient.as_ref());
             let Some((step, next, lower)) = cost.armijo(&z, &q, f, squared_norm(gradient.as_ref()), 2.0 * s)
             else {
-                // Where nothing is violated there is nothing left to do.
+                // No constraint is violated: converged.
                 break if f == 0.0 { Outcome::Converged } else { Outcome::NoDescent };
             };
             add_scaled(&mut g, -step, &gradient);
             iterations += 1;
-            let settled = cost.in_users_units(lower) <= self.tolerance || f - lower <= self.tolerance * f;
-            // Afresh now and then, for sums of steps gather rounding.
+            let settled = cost.in_units_of_rows(lower) <= self.tolerance || f - lower <= self.tolerance * f;
+            // Recomputed now and then, because sums of steps accumulate rounding errors.
             (z, s) = if iterations % 100 == 0 {
                 (product(cost.constraints.as_mat(), g.as_ref()), step)
             } else {
                 (next, step)
             };
             f = lower;
-            let objective = Some(cost.in_users_units(f)).filter(|f| f.is_finite());
+            let objective = Some(cost.in_units_of_rows(f)).filter(|f| f.is_finite());
             if let Some(outcome) = observer(Step { iteration: iterations, objective }).outcome() {
                 break outcome;
             }
@@ -147,7 +148,7 @@ impl FlatGeo {
                 break Outcome::IterationLimit;
             }
         };
-        let objective = Some(cost.in_users_units(f)).filter(|f| f.is_finite());
+        let objective = Some(cost.in_units_of_rows(f)).filter(|f| f.is_finite());
         (g, Report { iterations, objective, outcome, choice: None })
     }
 }
@@ -221,7 +222,7 @@ impl<'a> Cost<'a> {
     }
 
     /// f has the fourth power of the rows' unit.
-    fn in_users_units(&self, f: f64) -> f64 {
+    fn in_units_of_rows(&self, f: f64) -> f64 {
         times_power_of_two(f, 4 * self.constraints.exponent)
     }
 }

@@ -1,4 +1,4 @@
-//! Labelled rows as the methods need them that compare every row with every other.
+//! Labelled rows grouped by class, for the methods that compare every row with every other.
 
 use faer::{Mat, MatRef};
 use mahala::data::ColumnStatistics;
@@ -79,9 +79,9 @@ impl Labelled {
         self.sizes.iter().filter(|&&size| size > 0).count()
     }
 
-    /// The rank asked for, or full rank.
-    pub(crate) fn rank(&self, asked: Option<usize>) -> Result<usize> {
-        let rank = asked.unwrap_or(self.columns());
+    /// The given rank, or full rank.
+    pub(crate) fn rank(&self, given: Option<usize>) -> Result<usize> {
+        let rank = given.unwrap_or(self.columns());
         if rank == 0 || rank > self.columns() {
             let allowed = "at least 1 and at most the number of columns";
             return Err(Error::Parameter { name: "rank", value: rank.to_string(), allowed });
@@ -99,7 +99,7 @@ impl Labelled {
         product(self.rows.as_mat().transpose(), self.rows.as_mat())
     }
 
-    /// The same around the mean of each class, a class of n rows times `weight(n)`.
+    /// The within-class scatter `Σ_c weight(n_c)·Σ (x − m_c)(x − m_c)ᵀ` for classes of `n_c` rows.
     pub(crate) fn within_scatter(&self, weight: impl Fn(usize) -> f64) -> Mat<f64> {
         let d = self.columns();
         let mut means = vec![0.0; self.sizes.len() * d];
@@ -123,15 +123,15 @@ impl Labelled {
         Ok(Self { rows, mean: self.mean.clone(), codes, sizes, starts })
     }
 
-    /// The metric of `L`, its rows turned to the principal axes of the transformed rows: no distance changes,
-    /// and the first coordinates vary most.
+    /// The metric of `L`, rotated to the principal axes of the transformed rows: no distance changes, and the
+    /// first coordinates vary most.
     pub(crate) fn learned(&self, l: MatRef<'_, f64>, report: Report) -> Result<Learned> {
         let r = l.nrows();
         let spread = product(product(l, self.total_scatter().as_ref()).as_ref(), l.transpose());
         let axes =
             eigen(spread.as_ref(), "the transformed rows' covariance", &mut Workspace::default())?.vectors;
-        let turned = product(Mat::from_fn(r, r, |i, j| axes[(j, r - 1 - i)]).as_ref(), l);
-        Ok(Learned::new(Metric::computed(turned, self.mean.clone(), None)?, report))
+        let rotated = product(Mat::from_fn(r, r, |i, j| axes[(j, r - 1 - i)]).as_ref(), l);
+        Ok(Learned::new(Metric::computed(rotated, self.mean.clone(), None)?, report))
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn row_major(matrix: MatRef<'_, f64>) -> Vec<f64> {
     (0..matrix.nrows()).flat_map(|i| matrix.row(i).iter().copied()).collect()
 }
 
-/// How far a gradient is from central differences of its function at a random `L`, relative to its length.
+/// The error of a gradient against central differences at a random `L`, relative to its norm.
 #[cfg(test)]
 pub(crate) fn gradient_error(rank: usize, function: impl Fn(&Labelled, &[f64], &mut [f64]) -> f64) -> f64 {
     use mahala::{Labels, Random};

@@ -1,5 +1,4 @@
-//! Minimisation of a function with a gradient by L-BFGS, the limited-memory method of Broyden, Fletcher,
-//! Goldfarb and Shanno.
+//! L-BFGS: limited-memory quasi-Newton minimisation (Broyden, Fletcher, Goldfarb, Shanno).
 //!
 //! # Formula
 //! ```text
@@ -20,12 +19,12 @@ use std::collections::VecDeque;
 const MEMORY: usize = 20;
 /// Trials of one line search.
 const TRIALS: usize = 30;
-/// c₁: how much of the slope's promise a step must keep.
+/// c₁ of Wolfe's sufficient-decrease condition.
 const DECREASE: f64 = 1e-4;
-/// c₂: how much of the slope may be left.
+/// c₂ of Wolfe's curvature condition.
 const CURVATURE: f64 = 0.9;
 
-/// Iterations that must all be in vain: a short step is often followed by a long one.
+/// Iterations whose total decrease must be small: a short step is often followed by a long one.
 const WINDOW: usize = 5;
 
 /// When to stop.
@@ -41,7 +40,7 @@ pub(crate) type Function<'a> = dyn FnMut(&[f64], &mut [f64]) -> f64 + 'a;
 
 /// A point, the function there and its gradient.
 #[derive(Clone)]
-struct Place {
+struct Point {
     point: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
@@ -55,7 +54,7 @@ pub(crate) fn minimise(
     observer: &mut Observer<'_>,
 ) -> Result<(Vec<f64>, Report)> {
     check_limits(limits)?;
-    let mut here = Place { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
+    let mut here = Point { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
     here.value = function(&here.point, &mut here.gradient);
     if !here.value.is_finite() || here.gradient.iter().any(|g| !g.is_finite()) {
         return Err(Error::OutOfRange { what: "the objective at the start" });
@@ -88,14 +87,14 @@ pub(crate) fn minimise(
     Ok((here.point, Report { iterations, objective: Some(here.value), outcome, choice: None }))
 }
 
-/// A tolerance below 0 or NaN would never be met.
-/// What a minimisation over an L of this rank holds: the steps remembered and their gradients, the points of a line
-/// search, and the rows under L a few times.
+/// Peak memory of a minimisation over an L of this rank, in 64-bit numbers: the steps stored and their gradients, the points
+/// of a line search, and the rows under L a few times.
 pub(crate) fn numbers(shape: &Shape, rank: usize) -> f64 {
     let (d, r) = (shape.columns as f64, rank as f64);
     (2.0 * MEMORY as f64 + 12.0) * r * d + 6.0 * shape.rows as f64 * r
 }
 
+/// Refuses a tolerance below 0 or NaN, which would never be met.
 pub(crate) fn check_limits(limits: &Limits) -> Result<()> {
     if limits.tolerance >= 0.0 && limits.tolerance.is_finite() {
         return Ok(());
@@ -105,7 +104,7 @@ pub(crate) fn check_limits(limits: &Limits) -> Result<()> {
 }
 
 /// One iteration; None if no step lowers the function, not even along the gradient.
-fn step(function: &mut Function<'_>, here: &Place, memory: &mut Memory) -> Option<Place> {
+fn step(function: &mut Function<'_>, here: &Point, memory: &mut Memory) -> Option<Point> {
     let direction = memory.direction(&here.gradient);
     let first = if memory.0.is_empty() { 1.0 / norm(&here.gradient) } else { 1.0 };
     let mut next = search(function, here, &direction, first);
@@ -115,23 +114,23 @@ fn step(function: &mut Function<'_>, here: &Place, memory: &mut Memory) -> Optio
         next = search(function, here, &direction, 1.0 / norm(&here.gradient));
     }
     if let Some(next) = &next {
-        memory.remember(here, next);
+        memory.store(here, next);
     }
     next
 }
 
 /// A point along `direction` that meets Wolfe's weak conditions, or the lowest seen if none does in time.
-fn search(function: &mut Function<'_>, here: &Place, direction: &[f64], first: f64) -> Option<Place> {
+fn search(function: &mut Function<'_>, here: &Point, direction: &[f64], first: f64) -> Option<Point> {
     let slope = dot(&here.gradient, direction);
     if slope >= 0.0 || !slope.is_finite() || !first.is_finite() {
         return None;
     }
     let mut low = Probe { step: 0.0, value: here.value, slope };
     let mut high: Option<Probe> = None;
-    let mut best: Option<Place> = None;
+    let mut best: Option<Point> = None;
     let mut length = first;
     for _ in 0..TRIALS {
-        let mut place = Place { gradient: vec![0.0; direction.len()], point: Vec::new(), value: 0.0 };
+        let mut place = Point { gradient: vec![0.0; direction.len()], point: Vec::new(), value: 0.0 };
         place.point = here.point.iter().zip(direction).map(|(x, p)| x + length * p).collect();
         place.value = function(&place.point, &mut place.gradient);
         let probe = Probe { step: length, value: place.value, slope: dot(&place.gradient, direction) };
@@ -184,11 +183,11 @@ fn between(low: &Probe, high: &Probe) -> f64 {
 struct Memory(VecDeque<(Vec<f64>, Vec<f64>, f64)>);
 
 impl Memory {
-    fn remember(&mut self, from: &Place, to: &Place) {
+    fn store(&mut self, from: &Point, to: &Point) {
         let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (s, y) = (minus(&to.point, &from.point), minus(&to.gradient, &from.gradient));
         let curvature = dot(&s, &y);
-        // Without positive curvature H would lose its definiteness.
+        // Without positive curvature H would not be positive definite.
         if curvature > f64::EPSILON * norm(&s) * norm(&y) {
             if self.0.len() == MEMORY {
                 self.0.pop_front();
@@ -218,7 +217,7 @@ impl Memory {
     }
 }
 
-/// `aᵀb` in eight partial sums, which the compiler keeps in registers.
+/// `aᵀb` in eight lanes, which the compiler keeps in registers.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];

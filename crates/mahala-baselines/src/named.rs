@@ -1,4 +1,4 @@
-//! Methods by name, with parameters from outside: the door of the command and of Python.
+//! Methods by name, with parameters from outside: the interface of the command and of Python.
 
 use crate::{Covariance, Euclidean, FlatGeo, Itml, Lmnn, Mcml, Mmc, Nca};
 use mahala::auto::Auto;
@@ -8,7 +8,7 @@ use mahala::learner::Learner;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The methods that [`named`] knows. GMML is not one of them: its parameters are not all plain numbers.
+/// The names of the methods of [`named`]. GMML is not one of them: its parameters are not all plain numbers.
 pub const NAMES: [&str; 11] = [
     "auto",
     "auto-kernel",

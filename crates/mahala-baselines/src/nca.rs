@@ -8,8 +8,8 @@
 //! ∇_L = 2 L Σ_ij w_ij x_ij x_ijᵀ,    w_ij = p_ij (p_i − [y_j = y_i])
 //! ```
 //!
-//! The same sum, starts and tolerance as scikit-learn's; L-BFGS. (scikit-learn stops after the first small gain,
-//! here five iterations must gain little: the sum has plateaus.)
+//! Objective, initial values and tolerance are those of scikit-learn; L-BFGS. (scikit-learn stops after the first
+//! small gain, here five iterations must gain little: the objective has plateaus.)
 
 use crate::Start;
 use crate::labelled::{Labelled, row_major};
@@ -65,7 +65,7 @@ impl Learner for Nca {
         self.start.span(self.rank)
     }
 
-    /// Iterations are L-BFGS's; the objective told is the sum that is maximised, between 0 and the number of
+    /// Iterations are L-BFGS's; the objective reported is the sum that is maximised, between 0 and the number of
     /// rows.
     fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let data = Labelled::new(training.labelled(self.name())?)?;

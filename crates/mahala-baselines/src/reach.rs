@@ -1,16 +1,16 @@
-//! Every pair of rows of which one is within the other's radius, each found once: the search under LMNN's
-//! margins and under NCA's and MCML's far tails.
+//! Fixed-radius neighbour search: every pair of rows of which one is within the other's radius, each found once.
+//! It serves LMNN's margins and NCA's and MCML's tails.
 //!
-//! Rows are put in order of their radius, largest first. Of two rows the earlier then reaches farther, so
-//! each pair is looked at once: within the radius of the earlier, or within neither. The kernel of the
-//! neighbour search finds candidates in single precision, with room for its rounding, so none is missed; the
-//! caller measures them in double precision. Memory is a few times that of the rows.
+//! Rows are sorted by radius, largest first. Of two rows the earlier then has the larger radius, so each pair is
+//! tested once: it is within the radius of the earlier, or within neither. The kernel of the neighbour search
+//! finds candidates in single precision, with a margin for its rounding, so none is missed; the caller measures
+//! them in double precision. Memory is a few times that of the rows.
 
 use mahala_kernels::knn::distance::squared_distance;
-use mahala_kernels::knn::quantized::{Rounding, pack, single_unit, starts};
+use mahala_kernels::knn::quantized::{Rounding, offsets, pack, single_unit};
 use mahala_kernels::knn::scan::{Packed, QUERIES, ROWS, scan};
 
-/// Rows, and how far each reaches.
+/// Rows, each with a radius.
 pub(crate) struct Reach<'a> {
     z: &'a [f64],
     rank: usize,
@@ -18,8 +18,8 @@ pub(crate) struct Reach<'a> {
     order: Vec<usize>,
     /// All rows in this order, in single precision, and `−½‖z‖²` of each.
     panels: Vec<f32>,
-    starts: Vec<f32>,
-    /// The score from which on a row may be within the radius, by the same order.
+    offsets: Vec<f32>,
+    /// The least score of a row within the radius, in this order.
     bounds: Vec<f32>,
     unit: f64,
 }
@@ -43,18 +43,18 @@ impl<'a> Reach<'a> {
         };
         let bounds = order.iter().zip(&squares).map(bound).collect();
         let panels = pack::<f32, ROWS>(&rows, &origin, &vec![unit; n]);
-        let starts = starts(&panels, rank, n);
-        Self { z, rank, order, panels, starts, bounds, unit }
+        let offsets = offsets(&panels, rank, n);
+        Self { z, rank, order, panels, offsets, bounds, unit }
     }
 
-    /// Tells `found` of the pairs of every `groups`th block of rows from block `group` on, and of a few that
+    /// Calls `found` for the pairs of every `groups`th block of rows from block `group` on, and for a few that
     /// are a rounding too far. The blocks depend on the shape of the rows alone.
     pub(crate) fn pairs(&self, group: usize, groups: usize, mut found: impl FnMut(usize, usize)) {
-        // As many rows as leave room for others in the cache; whole panels.
-        let together = (32_768 / self.rank).clamp(QUERIES * ROWS, 5 * QUERIES * ROWS);
-        let together = together.next_multiple_of(QUERIES * ROWS);
-        for first in (group * together..self.order.len()).step_by(groups * together) {
-            let last = (first + together).min(self.order.len());
+        // As many rows as leave cache for others; whole panels.
+        let block_rows = (32_768 / self.rank).clamp(QUERIES * ROWS, 5 * QUERIES * ROWS);
+        let block_rows = block_rows.next_multiple_of(QUERIES * ROWS);
+        for first in (group * block_rows..self.order.len()).step_by(groups * block_rows) {
+            let last = (first + block_rows).min(self.order.len());
             self.block(first..last, &mut found);
         }
     }
@@ -65,17 +65,17 @@ impl<'a> Reach<'a> {
         let rows: Vec<&[f64]> = self.order[block.clone()].iter().map(row).collect();
         let tiles = pack::<f32, QUERIES>(&rows, &vec![0.0; self.rank], &vec![self.unit; rows.len()]);
         let factors = vec![[1.0; QUERIES]; rows.len().div_ceil(QUERIES)];
-        let together = rows.len().next_multiple_of(QUERIES);
-        let mut bounds = vec![[f32::INFINITY; QUERIES]; together / QUERIES];
+        let block_rows = rows.len().next_multiple_of(QUERIES);
+        let mut bounds = vec![[f32::INFINITY; QUERIES]; block_rows / QUERIES];
         bounds.as_flattened_mut()[..rows.len()].copy_from_slice(&self.bounds[block.clone()]);
         let panels = (32_768 / (self.rank * ROWS)).max(1);
         let mut pairs = Vec::new();
         for start in (block.start..self.order.len()).step_by(panels * ROWS) {
-            let end = (start + panels * ROWS).min(self.starts.len());
-            // Beside the block's own rows each tile has a beginning of its own; behind them all have the same.
-            let together = if start < block.end { QUERIES } else { together };
-            let groups = tiles.chunks(self.rank * together).zip(bounds.chunks_mut(together / QUERIES));
-            for ((tiles, bounds), first) in groups.zip(block.clone().step_by(together)) {
+            let end = (start + panels * ROWS).min(self.offsets.len());
+            // Within the block each tile has a first panel of its own; behind it all tiles share theirs.
+            let block_rows = if start < block.end { QUERIES } else { block_rows };
+            let groups = tiles.chunks(self.rank * block_rows).zip(bounds.chunks_mut(block_rows / QUERIES));
+            for ((tiles, bounds), first) in groups.zip(block.clone().step_by(block_rows)) {
                 let start = start.max(first / ROWS * ROWS);
                 if start >= end {
                     continue;
@@ -85,13 +85,13 @@ impl<'a> Reach<'a> {
                     tiles,
                     factors: &factors[..bounds.len()],
                     panels,
-                    starts: &self.starts[start..end],
+                    offsets: &self.offsets[start..end],
                 };
                 scan(packed, bounds, &mut |found, _| {
                     let (first, start) = (first + found.tile * QUERIES, start + found.panel * ROWS);
-                    found.each(|a, b, _| pairs.push((first + a, start + b)));
+                    found.for_each(|a, b, _| pairs.push((first + a, start + b)));
                 });
-                // A tile's first panel may begin before it, and a bound of −∞ lets in what fills the last.
+                // A tile's first panel may begin before the tile, and a bound of −∞ admits padding.
                 for (a, b) in pairs.drain(..).filter(|&(a, b)| a < b && b < self.order.len()) {
                     found(self.order[a], self.order[b]);
                 }

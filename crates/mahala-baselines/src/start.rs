@@ -1,4 +1,4 @@
-//! Where the methods that improve a linear map `L` step by step begin.
+//! Initial values of the linear map `L`.
 
 use crate::labelled::Labelled;
 use faer::Mat;
@@ -45,7 +45,8 @@ impl Start {
         }
     }
 
-    /// Whether a metric of this rank lies in the span of the rows: all starts but the identity do, and gradients.
+    /// Whether a metric of this rank lies in the span of the rows: all initial values but the identity do, and
+    /// gradients.
     pub(crate) fn span(self, rank: Option<usize>) -> Option<SpanRule> {
         let rule = rank.map(|rank| SpanRule { standardize: false, directions: rank });
         rule.filter(|_| self != Self::Identity)

@@ -1,22 +1,22 @@
-//! Vectors aligned to cache lines.
+//! Vectors with 64-byte alignment.
 
 use std::ops::{Deref, DerefMut};
 
-/// Numbers that begin a line of the cache, so that no register crosses one.
+/// A 64-byte aligned vector: it begins at a cache line, so that no aligned vector load crosses one.
 pub struct AlignedVec {
-    room: Vec<f64>,
+    buffer: Vec<f64>,
     start: usize,
     len: usize,
 }
 
 impl AlignedVec {
-    const BYTES: usize = 64;
+    const ALIGNMENT: usize = 64;
 
-    /// So many zeros.
+    /// A vector of `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        let room = vec![0.0; len + Self::BYTES / size_of::<f64>()];
-        let start = room.as_ptr().align_offset(Self::BYTES);
-        Self { room, start, len }
+        let buffer = vec![0.0; len + Self::ALIGNMENT / size_of::<f64>()];
+        let start = buffer.as_ptr().align_offset(Self::ALIGNMENT);
+        Self { buffer, start, len }
     }
 }
 
@@ -24,12 +24,12 @@ impl Deref for AlignedVec {
     type Target = [f64];
 
     fn deref(&self) -> &[f64] {
-        &self.room[self.start..][..self.len]
+        &self.buffer[self.start..][..self.len]
     }
 }
 
 impl DerefMut for AlignedVec {
     fn deref_mut(&mut self) -> &mut [f64] {
-        &mut self.room[self.start..][..self.len]
+        &mut self.buffer[self.start..][..self.len]
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong inside a factorisation.
+//! Errors of the factorisations.
 
 /// The kernels' result type.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -13,7 +13,7 @@ pub enum Error {
         row: usize,
         /// Column of the entry.
         column: usize,
-        /// What stands there.
+        /// The entry's value.
         value: f64,
     },
     /// A matrix computed from the caller's has an entry that is NaN or infinite.

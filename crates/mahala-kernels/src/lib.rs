@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`eigen`] | symmetric eigenproblem: Householder tridiagonalisation, QR iteration, divide and conquer; one-sided Jacobi |
 //! | [`cholesky`] | Cholesky factorisation |
-//! | [`blas`] | SYRK on packed panels (GotoBLAS), GEMM, GEMV, transposition, reductions |
+//! | [`blas`] | SYRK on packed panels (`GotoBLAS`), GEMM, GEMV, transposition, reductions |
 //! | [`knn`] | exact nearest neighbours over int16-quantised rows |
 //! | [`simd`] | function multiversioning for AVX2 and AVX-512 |
 //! | [`workspace`], [`aligned`], [`prefetch`], [`parallel`], [`scaling`] | memory, threads, powers of two |

@@ -1,4 +1,4 @@
-//! Numbers for tests: SplitMix64.
+//! A pseudorandom generator for tests: `SplitMix64`.
 
 /// A seeded generator.
 pub(crate) struct Random(u64);

@@ -1,23 +1,23 @@
-//! Sums and maxima in a fixed order, so that every bit is independent of the width of the registers.
+//! Reductions (sums, dot products, maxima) in a fixed order, so that no bit depends on the vector width.
 
 use faer::MatRef;
 
-/// The sum of the squares of all entries; faer's norms add in an order that depends on the processor.
+/// The squared Frobenius norm; faer's norms add in an order that depends on the processor.
 pub fn squared_norm(matrix: MatRef<'_, f64>) -> f64 {
     let of_column = |j: usize| match matrix.col(j).try_as_col_major() {
-        Some(column) => sum_of_eights(column.as_slice(), column.as_slice(), |x, y| x * y),
+        Some(column) => sum_by_lanes(column.as_slice(), column.as_slice(), |x, y| x * y),
         None => matrix.col(j).iter().map(|x| x * x).sum(),
     };
     (0..matrix.ncols()).map(of_column).sum()
 }
 
 /// `|x|ᵀy`
-pub fn dot_of_sizes(x: &[f64], y: &[f64]) -> f64 {
-    sum_of_eights(x, y, |x, y| x.abs() * y)
+pub fn dot_abs(x: &[f64], y: &[f64]) -> f64 {
+    sum_by_lanes(x, y, |x, y| x.abs() * y)
 }
 
-/// `Σ f(x_i, y_i)` by eight partial sums, which need not wait for each other.
-pub fn sum_of_eights(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
+/// `Σ f(x_i, y_i)` in eight lanes (independent partial sums), which hides the latency of additions.
+pub fn sum_by_lanes(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> f64 {
     let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<8>(), y.as_chunks::<8>());
     let mut partial = [0.0; 8];
     for (x, y) in x.iter().zip(y) {
@@ -36,9 +36,9 @@ pub fn max_abs_lower(matrix: MatRef<'_, f64>) -> f64 {
             largest[0] = below.iter().fold(largest[0], |m, x| larger(m, x.abs()));
             continue;
         };
-        let (eights, rest) = contiguous.as_slice().as_chunks::<8>();
-        for eight in eights {
-            largest.iter_mut().zip(eight).for_each(|(m, x)| *m = larger(*m, x.abs()));
+        let (chunks, rest) = contiguous.as_slice().as_chunks::<8>();
+        for chunk in chunks {
+            largest.iter_mut().zip(chunk).for_each(|(m, x)| *m = larger(*m, x.abs()));
         }
         largest.iter_mut().zip(rest).for_each(|(m, x)| *m = larger(*m, x.abs()));
     }

@@ -1,6 +1,6 @@
-//! A view of rows: the table the neighbour search reads.
+//! A row-major matrix view: the input of the neighbour search.
 
-/// Rows of equal length, one after the other in memory.
+/// A view of rows of equal length, contiguous in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct RowsRef<'a> {
     values: &'a [f64],

@@ -2,7 +2,7 @@
 
 use faer::{Mat, MatRef};
 
-/// `x·2^exponent`, exact unless it leaves the range of 64-bit numbers, for any exponent.
+/// `x·2^exponent` for any exponent; exact unless the result overflows or becomes subnormal.
 #[inline]
 pub fn times_power_of_two(x: f64, exponent: i32) -> f64 {
     if exponent == 0 {
@@ -21,19 +21,19 @@ pub fn times_power_of_two(x: f64, exponent: i32) -> f64 {
     result
 }
 
-/// The power of two at or below a positive finite number; 0 for 0.
+/// `⌊log₂ x⌋` of a positive finite number; 0 for 0.
 pub fn exponent_of(x: f64) -> i32 {
     if x == 0.0 { 0 } else { x.log2().floor() as i32 }
 }
 
-/// The power of two to take out of a matrix whose largest entry this is: 0 wherever products of its
-/// entries stay far from the ends of the range.
+/// The power of two by which to scale a matrix with largest entry `x`: 0 wherever products of entries neither overflow nor
+/// underflow.
 pub fn extreme_exponent(x: f64) -> i32 {
     let exponent = exponent_of(x);
     if exponent.abs() <= 200 { 0 } else { exponent }
 }
 
-/// The lower triangle times a power of two; 0 above it.
+/// The lower triangle times `2^exponent`, with zeros above the diagonal.
 pub fn scaled_lower(matrix: MatRef<'_, f64>, exponent: i32) -> Mat<f64> {
     let scale = |i, j| if i >= j { times_power_of_two(matrix[(i, j)], exponent) } else { 0.0 };
     Mat::from_fn(matrix.nrows(), matrix.ncols(), scale)

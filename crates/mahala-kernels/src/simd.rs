@@ -1,5 +1,8 @@
-//! Plain loops compiled a second time for AVX2 and FMA, and some written once more for AVX-512; chosen at run time.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Function multiversioning: one loop compiled for several instruction sets, the build chosen at run time.
+//!
+//! A [`Kernel`] is a plain loop that is compiled a second time for AVX2 and FMA. An [`Avx512Kernel`] has a second body,
+//! written for the 32 registers of AVX-512.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 #![cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "other processors run the portable build")
@@ -7,70 +10,70 @@
 
 use pulp::{NullaryFnOnce, Simd, WithSimd};
 
-/// A loop to be compiled for more than one processor; `FUSED` if that has fused multiplication and addition.
-pub trait Work {
-    /// What the loop returns.
+/// A loop that is compiled for several instruction sets; `FMA` says whether fused multiply-add is one of them.
+pub trait Kernel {
+    /// The loop's result.
     type Output;
-    /// The loop.
-    fn call<const FUSED: bool>(self) -> Self::Output;
+    /// Runs the loop.
+    fn call<const FMA: bool>(self) -> Self::Output;
 }
 
-/// Whether the build for AVX2 and FMA is the one that runs.
-pub fn is_wide() -> bool {
+/// Whether the processor has AVX2 and FMA, so that [`dispatch`] selects the build for them.
+pub fn has_avx2() -> bool {
     #[cfg(target_arch = "x86_64")]
     return pulp::x86::V3::try_new().is_some();
     #[cfg(not(target_arch = "x86_64"))]
     false
 }
 
-/// Runs the build for AVX2 and FMA if the processor has them.
-pub fn run<W: Work>(work: W) -> W::Output {
+/// Runs the build for AVX2 and FMA if the processor has them, otherwise the portable one.
+pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {
-        return simd.vectorize(Build::<W, true>(work));
+        return simd.vectorize(Build::<K, true>(kernel));
     }
-    work.call::<{ cfg!(target_arch = "aarch64") }>()
+    kernel.call::<{ cfg!(target_arch = "aarch64") }>()
 }
 
-/// The same work, written for registers of eight numbers, of which there are 32.
-pub trait Widest: Work {
-    /// The loop in these registers.
-    fn call_widest<S: Simd>(self, simd: S) -> Self::Output;
+/// A [`Kernel`] with a second body for AVX-512: 32 registers of eight doubles.
+pub trait Avx512Kernel: Kernel {
+    /// Runs the AVX-512 body.
+    fn call_avx512<S: Simd>(self, simd: S) -> Self::Output;
 }
 
-/// Runs the build for AVX-512 if the processor has it, otherwise as [`run`].
-pub fn run_widest<W: Widest>(work: W) -> W::Output {
+/// Runs the AVX-512 body if the processor has AVX-512, otherwise falls back to [`dispatch`].
+pub fn dispatch_avx512<K: Avx512Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V4::try_new() {
-        return Simd::vectorize(simd, WidestBuild(work));
+        return Simd::vectorize(simd, Avx512Build(kernel));
     }
-    run(work)
+    dispatch(kernel)
 }
 
-/// Partial sums of a reduction. Registers of eight numbers hold them in one, narrower ones in several, so that the order
-/// of additions, and with it every bit of the result, does not depend on the width of the registers.
-pub const SUMS: usize = 8;
+/// Lanes of a reduction: partial sums that are added independently. A register of eight doubles holds all of them, narrower
+/// registers share them, so that the order of additions, and every bit of the result, does not depend on the vector width.
+pub const LANES: usize = 8;
 
-/// Registers `F`, `R` of them for eight numbers, and what is left at the end of the numbers.
-pub type Eights<'a, F, const R: usize> = (&'a [[F; R]], &'a [f64]);
+/// A slice in 8-lane groups, each of `R` registers `F`, and the remainder of fewer than eight numbers.
+pub type Lanes<'a, F, const R: usize> = (&'a [[F; R]], &'a [f64]);
 
-/// The numbers as [`Eights`].
+/// Views a slice as [`Lanes`].
 #[inline(always)]
-pub fn as_eights<S: Simd, const R: usize>(x: &[f64]) -> Eights<'_, S::f64s, R> {
-    let (eights, rest) = x.split_at(x.len() / SUMS * SUMS);
-    (S::as_simd_f64s(eights).0.as_chunks().0, rest)
+pub fn as_lanes<S: Simd, const R: usize>(x: &[f64]) -> Lanes<'_, S::f64s, R> {
+    let (groups, rest) = x.split_at(x.len() / LANES * LANES);
+    (S::as_simd_f64s(groups).0.as_chunks().0, rest)
 }
 
-/// [`as_eights`], to be written to.
+/// Views a mutable slice as 8-lane groups of registers and the remainder; see [`as_lanes`].
 #[inline(always)]
-pub fn as_eights_mut<S: Simd, const R: usize>(x: &mut [f64]) -> (&mut [[S::f64s; R]], &mut [f64]) {
-    let (eights, rest) = x.split_at_mut(x.len() / SUMS * SUMS);
-    (S::as_mut_simd_f64s(eights).0.as_chunks_mut().0, rest)
+pub fn as_lanes_mut<S: Simd, const R: usize>(x: &mut [f64]) -> (&mut [[S::f64s; R]], &mut [f64]) {
+    let (groups, rest) = x.split_at_mut(x.len() / LANES * LANES);
+    (S::as_mut_simd_f64s(groups).0.as_chunks_mut().0, rest)
 }
 
-/// The sum of eight partial sums: halves are added to each other until one number is left.
+/// Reduces eight lanes to their sum, pairwise: halves are added to each other until one number is left.
 #[inline(always)]
-pub fn sum_of_eight<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) -> f64 {
+pub fn sum_lanes<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) -> f64 {
     let mut half = R / 2;
     while half > 0 {
         for r in 0..half {
@@ -81,11 +84,11 @@ pub fn sum_of_eight<S: Simd, const R: usize>(simd: S, mut sums: [S::f64s; R]) ->
     simd.reduce_sum_f64s(sums[0])
 }
 
-/// Calls a function with the number of registers that hold eight numbers: `in_eights!(S, function(simd, x))` is
+/// Calls a function with the number `R` of registers that hold eight lanes: `with_lanes!(S, function(simd, x))` is
 /// `function::<S, R>(simd, x)`.
-macro_rules! in_eights {
+macro_rules! with_lanes {
     ($simd:ident, $function:ident($($argument:expr),*)) => {
-        match $crate::simd::SUMS / $simd::F64_LANES {
+        match $crate::simd::LANES / $simd::F64_LANES {
             1 => $function::<$simd, 1>($($argument),*),
             2 => $function::<$simd, 2>($($argument),*),
             4 => $function::<$simd, 4>($($argument),*),
@@ -93,26 +96,26 @@ macro_rules! in_eights {
         }
     };
 }
-pub(crate) use in_eights;
+pub(crate) use with_lanes;
 
-struct WidestBuild<W>(W);
+struct Avx512Build<K>(K);
 
-impl<W: Widest> WithSimd for WidestBuild<W> {
-    type Output = W::Output;
+impl<K: Avx512Kernel> WithSimd for Avx512Build<K> {
+    type Output = K::Output;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> W::Output {
-        self.0.call_widest(simd)
+    fn with_simd<S: Simd>(self, simd: S) -> K::Output {
+        self.0.call_avx512(simd)
     }
 }
 
-struct Build<W, const FUSED: bool>(W);
+struct Build<K, const FMA: bool>(K);
 
-impl<W: Work, const FUSED: bool> NullaryFnOnce for Build<W, FUSED> {
-    type Output = W::Output;
+impl<K: Kernel, const FMA: bool> NullaryFnOnce for Build<K, FMA> {
+    type Output = K::Output;
 
     #[inline(always)]
-    fn call(self) -> W::Output {
-        self.0.call::<FUSED>()
+    fn call(self) -> K::Output {
+        self.0.call::<FMA>()
     }
 }

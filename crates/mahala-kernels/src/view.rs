@@ -1,25 +1,25 @@
-//! Columns of matrices as slices, and the check for NaN and infinity.
+//! Contiguous columns as slices, and checks for NaN and infinity.
 
 use crate::error::{Error, Result};
-use crate::reduce::sum_of_eights;
+use crate::reduce::sum_by_lanes;
 use faer::{MatMut, MatRef};
 
-/// One column of a matrix that owns its cells, or is part of one.
+/// One column of an owned matrix, or of a submatrix of one, as a slice.
 pub fn column(matrix: MatRef<'_, f64>, j: usize) -> &[f64] {
     matrix.col(j).try_as_col_major().expect("an owned matrix has contiguous columns").as_slice()
 }
 
-/// The same, to be written to.
+/// One column of an owned matrix, or of a submatrix of one, as a mutable slice.
 pub fn column_mut(matrix: MatMut<'_, f64>, j: usize) -> &mut [f64] {
     matrix.col_mut(j).try_as_col_major_mut().expect("an owned matrix has contiguous columns").as_slice_mut()
 }
 
-/// No NaN, no infinity in the lower triangle.
+/// Fails at the first entry of the lower triangle that is NaN or infinite.
 pub(crate) fn check_finite_lower(matrix: MatRef<'_, f64>) -> Result<()> {
     (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, column))
 }
 
-/// No NaN, no infinity.
+/// Fails at the first entry that is NaN or infinite.
 pub fn check_finite(matrix: MatRef<'_, f64>) -> Result<()> {
     (0..matrix.ncols()).try_for_each(|column| check_finite_column(matrix, column, 0))
 }
@@ -28,7 +28,7 @@ fn check_finite_column(matrix: MatRef<'_, f64>, column: usize, from: usize) -> R
     let below = matrix.col(column).subrows(from, matrix.nrows() - from);
     // x·0 is 0 for a finite number only; the sum needs no branch.
     let products = match below.try_as_col_major() {
-        Some(below) => sum_of_eights(below.as_slice(), below.as_slice(), |x, _| x * 0.0),
+        Some(below) => sum_by_lanes(below.as_slice(), below.as_slice(), |x, _| x * 0.0),
         None => below.iter().map(|x| x * 0.0).sum(),
     };
     if products == 0.0 {

@@ -1,9 +1,9 @@
-//! Everything that can go wrong, with the value seen, the value allowed and, where there is one, the remedy.
+//! Errors, each with the value seen, the value allowed and, where there is one, the remedy.
 
 /// The library's result type.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What to do where memory would not suffice.
+/// The remedy where memory would not suffice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryRemedy {
@@ -11,7 +11,7 @@ pub enum MemoryRemedy {
     Principal,
     /// Take the kernel with fewer rows.
     Landmarks,
-    /// Have fewer columns: the method has no parameter that would help.
+    /// Reduce the number of columns: the method has no parameter that would help.
     Columns,
 }
 
@@ -36,7 +36,7 @@ fn amount(gigabytes: f64) -> String {
     if gigabytes >= 0.1 { format!("{gigabytes:.1} GB") } else { format!("{:.1} MB", 1e3 * gigabytes) }
 }
 
-/// What went wrong. Row and column indices count from 0.
+/// Why a call failed. Row and column indices count from 0.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -127,7 +127,7 @@ pub enum Error {
     MethodParameters {
         /// The method.
         method: &'static str,
-        /// What is wrong, and what there is.
+        /// What is wrong, and which names or types exist.
         reason: String,
     },
     /// A matrix that must be square is not.
@@ -264,7 +264,7 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The message of the operating system.
         reason: String,
     },
 }

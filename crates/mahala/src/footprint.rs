@@ -1,15 +1,15 @@
-//! Peak memory of a fit above its input, estimated from the shape of the table before anything is allocated.
+//! Peak memory above the input, estimated from the shape of the table before anything is allocated.
 //!
 //! # Formula
 //! ```text
 //! bytes = 8·(a·d² + b·n·d + c·p·d + e·n²)
 //! ```
-//! with n rows, d columns and p pairs; each method states its own a, b, c and e, which count the matrices that are alive
-//! at the same time, rounded up. An estimate above the limit is refused in words, where an allocator would end the
-//! process.
+//! with n rows, d columns and p pairs; each method states its own a, b, c and e, which count the matrices that
+//! are live at the same time, rounded up. An estimate above the limit is refused with an error; a failed
+//! allocation would abort the process.
 //!
-//! The library reads neither the machine nor its environment: the limit is 16 GB unless the program that knows better
-//! sets another one. Memory belongs to a process, and so does the limit.
+//! The library reads neither the machine nor its environment: the limit is 16 GB unless the calling program sets
+//! another one. Memory belongs to a process, and so does the limit.
 
 use crate::data::Rows;
 use crate::error::{Error, MemoryRemedy, Result};
@@ -44,7 +44,7 @@ pub fn set_memory_limit_gb(gigabytes: f64) {
     LIMIT.store(gigabytes.to_bits(), Relaxed);
 }
 
-/// The size of what is learned from.
+/// The shape of a training set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// n
@@ -74,14 +74,15 @@ impl Shape {
         copies * self.pairs as f64 * self.columns as f64
     }
 
-    /// What it takes to bring the rows to coordinates of their span, and the metric back: their products with
+    /// Numbers held while the rows are brought to coordinates of their span, and the metric back: Gram matrix,
     /// eigenvectors and workspace, a block of columns, and the metric twice.
     pub fn span(&self) -> f64 {
         let (n, d) = (self.rows as f64, self.columns as f64);
         8.0 * n * n + (2.0 * n + 512.0) * d
     }
 
-    /// The same table in the coordinates of its span.
+    /// The shape of the table in the coordinates of its span.
+    #[must_use]
     pub fn in_span(self) -> Self {
         Self { columns: self.columns.min(self.rows), ..self }
     }

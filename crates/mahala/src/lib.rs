@@ -22,10 +22,10 @@
 //!
 //! | type | paper | what it is |
 //! |---|---|---|
-//! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only door for data |
+//! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only way in for data |
 //! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
 //! | [`Moments`], [`Window`] | | per class count, mean, scatter: update, merge, subtract, forget |
-//! | [`ClassMeans`], [`Summed`] | | too many classes for that: two passes; rows no longer at hand |
+//! | [`ClassMeans`], [`Summed`] | | two passes, for too many classes to keep moments; sums of rows that are not kept |
 //! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
 //! | [`Spd`] | | a positive definite matrix, by construction |
 //! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |

@@ -1,4 +1,4 @@
-//! LMNN's hinges: every row of another class inside a row's margin, found exactly.
+//! Hinge losses of LMNN: every row of another class inside a row's margin, found exactly.
 //!
 //! A row's radius is `1 +` the distance to its farthest target: [`Reach`] finds the rows inside, and every hinge
 //! is measured in double precision. Memory is a few times that of the rows, whatever the number of impostors.
@@ -8,16 +8,16 @@ use crate::reach::Reach;
 use mahala_kernels::knn::distance::squared_distance;
 use rayon::prelude::*;
 
-/// The most sums made side by side, each of its own blocks of rows.
+/// The largest number of parallel partial sums, each over its own blocks of rows.
 const GROUPS: usize = 8;
-/// The most numbers in all of them.
+/// The largest number of entries in all partial sums.
 const NUMBERS: usize = 1 << 25;
 
 /// The objective and its derivatives, summed up.
 pub(crate) struct Hinges {
     /// The objective.
     pub(crate) value: f64,
-    /// Its derivative by the distance of each row to each of its targets.
+    /// The derivative of the objective by the distance of each row to each of its targets.
     pub(crate) weights: Vec<f64>,
     /// `Σ_l w_il (z_i − z_l)` for each row, with w the derivative by the distance to an impostor.
     pub(crate) laplacian: Vec<f64>,

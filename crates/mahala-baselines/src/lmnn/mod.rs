@@ -65,7 +65,7 @@ pub enum Hinge {
     /// The square of the intrusion: smooth.
     #[default]
     Squared,
-    /// The intrusion itself: the first edition.
+    /// The intrusion itself, as in the first publication.
     Classic,
 }
 
@@ -167,8 +167,8 @@ impl Lmnn {
     }
 }
 
-/// How far the rows are from one point. At L = 0 all derivatives vanish, though it is rarely a minimum, and the
-/// first step, which has the length of a row of the first L, may lead there: it must not.
+/// The spread of the rows under L. At L = 0 all derivatives vanish, though it is rarely a minimum, and the first
+/// step, which has the length of a row of the first L, may lead there: it is then shortened.
 struct Spread {
     scatter: Mat<f64>,
     rows: usize,
@@ -192,7 +192,7 @@ impl Spread {
 /// Each row's targets.
 pub(crate) struct Targets {
     rows: Vec<usize>,
-    /// Where each row's targets begin, and the last end.
+    /// The offset of each row's targets, and the end of the last.
     starts: Vec<usize>,
 }
 
@@ -213,7 +213,7 @@ impl Targets {
         Ok(Self { rows, starts })
     }
 
-    /// Where row `i`'s targets are in the list of all.
+    /// The range of row `i`'s targets in the list of all.
     pub(crate) fn places(&self, i: usize) -> std::ops::Range<usize> {
         self.starts[i]..self.starts[i + 1]
     }

@@ -1,4 +1,4 @@
-//! MMC with one weight a column.
+//! Diagonal MMC: one weight for each column, by projected Newton steps.
 //!
 //! # Formula
 //! ```text
@@ -82,7 +82,7 @@ impl<'a> Problem<'a> {
     fn derivatives(&self, w: &[f64]) -> (Vec<f64>, Mat<f64>) {
         let distances = self.distances(w);
         let g: f64 = distances.iter().zip(self.weights).map(|(x, weight)| weight * x).sum();
-        // A pair without any length would have an infinite slope.
+        // A pair of distance 0 would have an infinite derivative.
         let least = 1e-6 * g / self.weights.iter().sum::<f64>();
         let scaled = |power: i32, factor: f64| -> Vec<f64> {
             let each = distances.iter().zip(self.weights);
@@ -100,7 +100,7 @@ impl<'a> Problem<'a> {
         ((0..w.len()).map(|j| self.s[j] - slope[(j, 0)]).collect(), hessian)
     }
 
-    /// The first of `w − step/2ⁱ` at which h is lower by a ten-thousandth of what its slope promises.
+    /// Backtracking: the first of `w − step/2ⁱ` at which h is lower by 1e-4 of the decrease its slope predicts.
     fn halved(&self, w: &[f64], h: f64, gradient: &[f64], step: &[f64]) -> Option<(Vec<f64>, f64)> {
         let promised: f64 = gradient.iter().zip(step).map(|(g, p)| g * p).sum();
         let mut length = 1.0;
@@ -116,7 +116,7 @@ impl<'a> Problem<'a> {
     }
 }
 
-/// Newton's step p, with `w − p ≥ 0`; downhill in any case.
+/// The projected Newton step p, with `w − p ≥ 0`; a descent direction in any case.
 fn newton_step(w: &[f64], gradient: &[f64], hessian: &Mat<f64>) -> Vec<f64> {
     let d = w.len();
     // A column whose weight is held at 0 moves by all it has.
@@ -145,7 +145,7 @@ fn held_step(w: &[f64], gradient: &[f64], hessian: &Mat<f64>, held: &[bool]) -> 
         return step;
     }
     let pull = |i: usize| (0..w.len()).filter(|&j| held[j]).map(|j| hessian[(i, j)] * w[j]).sum::<f64>();
-    // A ridge of rounding's size, for pairs may be fewer than columns.
+    // A ridge of the size of rounding, because pairs may be fewer than columns.
     let ridged = |i: usize, j: usize| {
         let ridge = if i == j { 1.0 + 1e-10 } else { 1.0 };
         ridge * hessian[(free[i], free[j])]

@@ -60,7 +60,7 @@ pub struct Mmc {
     pub tolerance: Option<f64>,
     /// Stop after this many iterations.
     pub max_iterations: usize,
-    /// Decides the pairs.
+    /// The seed of the pairs.
     pub seed: u64,
 }
 
@@ -150,7 +150,7 @@ impl Sides {
         self.weights.iter().zip(distances).map(|(w, x)| w * x).sum()
     }
 
-    /// The gradient of the objective made orthogonal to `W`, of length 1; None if nothing of it is left.
+    /// The gradient of the objective, made orthogonal to `W` and normalised; None if it is 0 then.
     fn direction(&self, distances: &[f64]) -> Option<Mat<f64>> {
         let least = 1e-6 * self.sum(distances) / self.weights.iter().sum::<f64>();
         let weights: Vec<f64> =

@@ -1,4 +1,4 @@
-//! The kernel under NCA and MCML: every row's distribution over all others, and weighted sums under it.
+//! Softmax kernel of NCA and MCML: every row's distribution over all others, and weighted scatter under it.
 //!
 //! # Formula
 //! ```text
@@ -8,10 +8,10 @@
 //! ```
 //!
 //! By blocks of rows: the products `z_i·z_j` of a block with all rows, their exponentials, then `wX`. No n×n
-//! matrix is held. An `e_ij` below exp(−50) is 0: a million of them beside the largest, which is 1, are less
-//! than rounding. As the classes draw apart few are left; then `wX` is summed over those alone, and when there
-//! were few at the last evaluation, `softmax_near` looks for those alone.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! matrix is stored. An `e_ij` below exp(−50) is 0: a million of them are below the rounding of the largest,
+//! which is 1. As the classes separate few are left; then `wX` is summed over those alone, and if there were few
+//! at the last evaluation, [`nearest`] searches for those alone.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 mod nearest;
 
@@ -23,45 +23,45 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Sums made side by side, each of its own blocks: their number is fixed, so that bits do not depend on
-/// threads.
+/// Parallel partial sums, each over its own blocks: their number is fixed, so that no bit depends on the number
+/// of threads.
 pub(crate) const GROUPS: usize = 8;
-/// Numbers treated at once.
+/// Numbers in one lane group.
 const LANES: usize = 16;
 /// Cells of a block: what stays in a core's cache.
 const CELLS: usize = 1 << 16;
 
-/// What is known of one row's distribution.
+/// Statistics of one row's distribution.
 pub(crate) struct RowSums {
     /// `Σ_j e_ij`.
     pub(crate) all: f64,
-    /// The same over i's class.
+    /// `Σ_j e_ij` over the rows of i's class.
     pub(crate) same: f64,
     /// `m_i`, the squared distance to the nearest row.
     pub(crate) nearest: f64,
-    /// How many other rows i's class has.
+    /// The number of other rows in i's class.
     pub(crate) peers: usize,
 }
 
-/// What one row adds.
+/// The weights and the value of one row.
 pub(crate) struct Weights {
     /// `a_i`.
     pub(crate) all: f64,
     /// `b_i`.
     pub(crate) same: f64,
-    /// Its part of the objective.
+    /// The row's part of the objective.
     pub(crate) value: f64,
 }
 
 /// How a row's sums become its weights.
 pub(crate) type Weigh<'a> = dyn Fn(&RowSums) -> Weights + Sync + 'a;
 
-/// The kernel, and what it remembers from one evaluation to the next: where to look, not what is found.
+/// The kernel, and where it searched in the last evaluation; no result depends on it.
 pub(crate) struct Softmax<'a> {
     data: &'a Labelled,
     /// Another row near each row, as of the last evaluation; empty before the first.
     nearest: Vec<usize>,
-    /// How many `e_ij` were not 0.
+    /// The number of nonzero `e_ij` in the last evaluation.
     kept: usize,
 }
 
@@ -106,7 +106,7 @@ impl<'a> Softmax<'a> {
     }
 }
 
-/// What the kernel holds: the sums of all groups, and the list of near pairs where that is taken.
+/// The memory of the kernel: the sums of all groups, and the list of near pairs if there is one.
 pub(crate) fn softmax_numbers(shape: &Shape) -> f64 {
     shape.matrices(GROUPS as f64 + 4.0, 2.0) + 8.0 * nearest::most(shape.rows) as f64
 }
@@ -127,7 +127,7 @@ struct Group {
     diagonal: Vec<f64>,
     /// Rows, and the row nearest to each.
     nearest: Vec<(usize, usize)>,
-    /// How many weights are not 0.
+    /// The number of nonzero weights.
     kept: usize,
 }
 
@@ -136,13 +136,13 @@ impl Task<'_> {
     fn group(&self, group: usize) -> Group {
         let (n, d) = (self.data.len(), self.data.columns());
         let stride = n.next_multiple_of(LANES);
-        let together = (CELLS / stride).clamp(8, 64);
+        let block_rows = (CELLS / stride).clamp(8, 64);
         let (product, diagonal) = (Mat::zeros(d, d), vec![0.0; stride]);
         let mut sums = Group { value: 0.0, product, diagonal, nearest: Vec::new(), kept: 0 };
-        let mut buffer = vec![0.0; together * stride];
-        let mut averages = vec![0.0; together * d];
-        for first in (group * together..n).step_by(GROUPS * together) {
-            let last = (first + together).min(n);
+        let mut buffer = vec![0.0; block_rows * stride];
+        let mut averages = vec![0.0; block_rows * d];
+        for first in (group * block_rows..n).step_by(GROUPS * block_rows) {
+            let last = (first + block_rows).min(n);
             self.block(first..last, &mut buffer, &mut averages, &mut sums);
         }
         sums
@@ -182,7 +182,7 @@ impl Task<'_> {
         matmul(sums.product.as_mut(), Accum::Add, x.transpose(), averages, 1.0, Par::Seq);
     }
 
-    /// Turns scores `2 z_i·z_j − ‖z_j‖²` into weights; returns the lanes in which some are not 0.
+    /// Converts scores `2 z_i·z_j − ‖z_j‖²` to weights; returns the lane groups with a nonzero one.
     fn weigh_row(&self, i: usize, row: &mut [f64], sums: &mut Group) -> Vec<u32> {
         row[i] = f64::NEG_INFINITY;
         let class = self.data.class_of(i);
@@ -201,7 +201,7 @@ impl Task<'_> {
         kept
     }
 
-    /// `Σ_j w_ij x_j` over the lanes kept.
+    /// `Σ_j w_ij x_j` over the lane groups kept.
     fn average(&self, to: &mut [f64], row: &[f64], kept: &[u32]) {
         for &lane in kept {
             let first = lane as usize * LANES;
@@ -214,14 +214,14 @@ impl Task<'_> {
     }
 }
 
-/// Turns scores t into `exp(t − best)` with the best of them, and lists the lanes in which some are not 0.
+/// Converts scores t to `exp(t − best)` with the best of them, and lists the lane groups with a nonzero one.
 struct Exponentials<'a> {
     row: &'a mut [f64],
     class: &'a Range<usize>,
     kept: &'a mut Vec<u32>,
 }
 
-/// The best score and where it is, the sums over all and over the class, how many are not 0.
+/// The best score and its index, the sums over all and over the class, and the number of nonzero terms.
 struct Found {
     best: f64,
     nearest: Option<usize>,
@@ -293,7 +293,7 @@ impl WithSimd for Scaling<'_> {
     }
 }
 
-/// `value` at the places of a lane that belong to the class, 0 at the others.
+/// `value` in the lanes that belong to the class, 0 in the others.
 #[inline(always)]
 fn members(class: &Range<usize>, lane: usize, value: f64) -> [f64; LANES] {
     let first = lane * LANES;
@@ -309,8 +309,8 @@ fn members(class: &Range<usize>, lane: usize, value: f64) -> [f64; LANES] {
 /// Exponents below this count as −∞.
 pub(crate) const SMALLEST: f64 = -50.0;
 
-/// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without a branch or a fused
-/// operation, so that it is done in parallel and gives the same bits on every machine.
+/// `exp(x)` for `x ≤ 0` to two units in the last place; 0 below [`SMALLEST`]. Without branches or fused
+/// operations, so that it vectorises and gives the same bits on every machine.
 #[inline(always)]
 pub(crate) fn exp(x: f64) -> f64 {
     // 1.5·2⁵²: added, it rounds to a whole number, which is then in the last bits.
@@ -375,7 +375,7 @@ mod tests {
         Weights { all: 1.0 / row.all, same: row.same / row.all, value: row.all.ln() - row.nearest }
     }
 
-    /// The same by the formula, pair by pair, for `z = scale·x`.
+    /// The objective and the scatter by the formula, pair by pair, for `z = scale·x`.
     fn pair_by_pair(data: &Labelled, scale: f64) -> (f64, Mat<f64>) {
         let (n, d) = (data.len(), data.columns());
         let (mut value, mut sum) = (0.0, Mat::<f64>::zeros(d, d));
@@ -400,8 +400,8 @@ mod tests {
     fn blocks_and_lists_make_the_sum_over_all_pairs() {
         let data = rows_and_labels(83, 3);
         let mut softmax = Softmax::new(&data);
-        // What is remembered of one scale is where to look at the next: all pairs at first, then lists, and
-        // all pairs again, for a list of what is near at the scale before is too long.
+        // The search state of one scale guides the next: all pairs at first, then lists, and all pairs again,
+        // because a list for the scale before would be too long.
         for (scale, listed) in [(1.0, false), (60.0, false), (60.0, true), (90.0, true), (1.0, false)] {
             let z: Vec<f64> = data.rows().values().iter().map(|x| scale * x).collect();
             let few = softmax.kept <= nearest::most(data.len());

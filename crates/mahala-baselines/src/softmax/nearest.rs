@@ -1,15 +1,15 @@
-//! The kernel of NCA and MCML where few rows matter to each: the same sums over those pairs alone.
+//! Sparse softmax kernel of NCA and MCML: sums over the pairs with nonzero `e_ij` alone.
 //!
 //! A row near `i` at the last evaluation is at some distance now, and the nearest now is no farther. So every
-//! `e_ij` that is not 0 is within `‖z_i − z_near‖² + 50`, and [`Reach`] finds them: in single precision, each pair
-//! once. Measured in double precision, the pairs are kept in a list; if it grows too long, the caller goes back
-//! to all pairs.
+//! `e_ij` that is not 0 is within `‖z_i − z_near‖² + 50`, and [`Reach`] finds them: in single precision, each
+//! pair once. Measured in double precision, the pairs are stored in a list; if it grows too long, the caller
+//! falls back to all pairs.
 //!
 //! # Formula
 //! ```text
 //! Σ_ij w_ij x_ij x_ijᵀ = Xᵀ·Laplacian(w + wᵀ)·X,    (Laplacian(v)·X)_i = Σ_j v_ij (x_i − x_j)
 //! ```
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::labelled::Labelled;
 use crate::reach::Reach;
@@ -22,15 +22,15 @@ use rayon::prelude::*;
 
 /// The most pairs in the list of one group.
 const LONGEST: usize = 1 << 20;
-/// The fewest pairs worth sums of their own.
-const TOGETHER: usize = 1 << 16;
+/// The least number of pairs of a parallel task.
+const MIN_CHUNK: usize = 1 << 16;
 
 /// Up to this many pairs, each counted twice, the list is faster than all `n²`.
 pub(crate) fn most(n: usize) -> usize {
     (n * n / 16).min(2 * LONGEST)
 }
 
-/// Two rows that may matter to each other.
+/// Two rows of which one may have a nonzero weight for the other.
 struct Pair {
     i: u32,
     j: u32,
@@ -43,8 +43,8 @@ impl Pair {
     }
 }
 
-/// As [`crate::softmax::Softmax::weighted_scatter`], and how many `e_ij` are not 0; None if there are too many
-/// pairs. `nearest` names a row for each row: the nearer, the shorter the list.
+/// The weighted scatter of [`crate::softmax::Softmax::weighted_scatter`], and the number of nonzero `e_ij`; None
+/// if there are too many pairs. `nearest` names a row for each row: the nearer, the shorter the list.
 pub(crate) fn weighted_scatter(
     data: &Labelled,
     z: &[f64],
@@ -55,8 +55,8 @@ pub(crate) fn weighted_scatter(
     let pairs = list(z, nearest)?;
     let least = least(&pairs, nearest);
     let mut e = vec![[0.0; 2]; pairs.len()];
-    let together = pairs.len().div_ceil(GROUPS).max(TOGETHER);
-    let chunks = pairs.par_chunks(together).zip(e.par_chunks_mut(together));
+    let chunk = pairs.len().div_ceil(GROUPS).max(MIN_CHUNK);
+    let chunks = pairs.par_chunks(chunk).zip(e.par_chunks_mut(chunk));
     let parts: Vec<Sums> = chunks.map(|(pairs, e)| exponentials(data, &least, pairs, e)).collect();
     let (mut all, mut same, mut kept) = (vec![0.0; n], vec![0.0; n], 0);
     for part in parts {
@@ -69,7 +69,7 @@ pub(crate) fn weighted_scatter(
         weigh(&RowSums { all: all[i], same: same[i], nearest: least[i], peers })
     };
     let weights: Vec<Weights> = (0..n).map(row).collect();
-    let chunks = pairs.par_chunks(together).zip(e.par_chunks(together));
+    let chunks = pairs.par_chunks(chunk).zip(e.par_chunks(chunk));
     let task = |(pairs, e)| Arch::new().dispatch(Laplacian { data, weights: &weights, pairs, e });
     let mut sums = vec![0.0; n * d];
     chunks.map(task).collect::<Vec<_>>().iter().for_each(|part| add(&mut sums, part));
@@ -81,7 +81,7 @@ fn add(sums: &mut [f64], part: &[f64]) {
     sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
 }
 
-/// The pairs of which one may matter to the other.
+/// The pairs with a nonzero weight in either direction.
 fn list(z: &[f64], nearest: &[usize]) -> Option<Vec<Pair>> {
     let n = nearest.len();
     let rank = z.len() / n;
@@ -108,7 +108,7 @@ fn list(z: &[f64], nearest: &[usize]) -> Option<Vec<Pair>> {
     lists.iter().all(|list| list.len() <= limit).then(|| lists.into_iter().flatten().collect())
 }
 
-/// `m_i`; and names the rows at that distance.
+/// Computes `m_i`, and the rows at that distance.
 fn least(pairs: &[Pair], nearest: &mut [usize]) -> Vec<f64> {
     let mut least = vec![f64::INFINITY; nearest.len()];
     for pair in pairs {

@@ -1,29 +1,29 @@
-//! Products of a matrix with a vector, four columns at a time: the vector passes through the registers once for all four.
+//! Matrix-vector products (GEMV), four columns at a time: each load of the vector serves all four.
 //!
-//! Registers are named (pulp's `Simd`) and no closure touches them: left to itself the compiler sums across columns, with more
-//! shuffles than sums.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Registers are explicit (pulp's `Simd`), outside closures: auto-vectorised, the compiler sums across columns, with more
+//! shuffles than additions.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
-use crate::simd::{Eights, SUMS, as_eights, sum_of_eight};
+use crate::simd::{LANES, Lanes, as_lanes, sum_lanes};
 use crate::view::column;
 use faer::MatRef;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns that pass through the registers together.
-const TOGETHER: usize = 4;
+/// Columns of a micro-kernel (`GotoBLAS`'s NR).
+const NR: usize = 4;
 
-/// `y −= M·x`
+/// GEMV `y ← y − M·x`.
 pub fn subtract_product(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64]) {
-    Arch::new().dispatch(Subtract { y, m, x });
+    Arch::new().dispatch(Gemv { y, m, x });
 }
 
-/// `y = Mᵀ·x`
+/// Transposed GEMV `y ← Mᵀ·x`.
 pub fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
-    Arch::new().dispatch(Transposed { m, x, y });
+    Arch::new().dispatch(GemvTransposed { m, x, y });
 }
 
-/// `M·diag(weight)·Mᵀ·x` for some x, each with weights of its own, reading each column of `M` once, from row `from(k)` on:
-/// above it, and in the columns after it, it is 0.
+/// `M·diag(w)·Mᵀ·x` for `K` vectors x, each with its own weights w, reading each column k of `M` once, from row `from(k)` on.
+/// Entries of `M` above row `from(k)` in the columns from k on must be 0, as in a lower triangle with `from(k) = k`.
 pub fn outer_times<const K: usize>(
     m: MatRef<'_, f64>,
     from: impl Fn(usize) -> usize,
@@ -33,47 +33,47 @@ pub fn outer_times<const K: usize>(
     Arch::new().dispatch(OuterTimes { m, from, weights, x })
 }
 
-struct Subtract<'a> {
+struct Gemv<'a> {
     y: &'a mut [f64],
     m: MatRef<'a, f64>,
     x: &'a [f64],
 }
 
-impl WithSimd for Subtract<'_> {
+impl WithSimd for Gemv<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { y, m, x } = self;
-        let (fours, rest) = x.as_chunks::<TOGETHER>();
-        for (k, x) in fours.iter().enumerate() {
-            add(simd, y, some_columns::<TOGETHER>(m, TOGETHER * k, 0), [-x[0], -x[1], -x[2], -x[3]]);
+        let (blocks, rest) = x.as_chunks::<NR>();
+        for (k, x) in blocks.iter().enumerate() {
+            add(simd, y, columns_from::<NR>(m, NR * k, 0), [-x[0], -x[1], -x[2], -x[3]]);
         }
-        for (k, x) in (TOGETHER * fours.len()..).zip(rest) {
-            add(simd, y, some_columns::<1>(m, k, 0), [-x]);
+        for (k, x) in (NR * blocks.len()..).zip(rest) {
+            add(simd, y, columns_from::<1>(m, k, 0), [-x]);
         }
     }
 }
 
-struct Transposed<'a> {
+struct GemvTransposed<'a> {
     m: MatRef<'a, f64>,
     x: &'a [f64],
     y: &'a mut [f64],
 }
 
-impl WithSimd for Transposed<'_> {
+impl WithSimd for GemvTransposed<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { m, x, y } = self;
-        let (fours, rest) = y.as_chunks_mut::<TOGETHER>();
-        let last = TOGETHER * fours.len();
-        for (k, y) in fours.iter_mut().enumerate() {
-            *y = dots(simd, some_columns(m, TOGETHER * k, 0), x);
+        let (blocks, rest) = y.as_chunks_mut::<NR>();
+        let last = NR * blocks.len();
+        for (k, y) in blocks.iter_mut().enumerate() {
+            *y = dots(simd, columns_from(m, NR * k, 0), x);
         }
         for (k, y) in (last..).zip(rest) {
-            [*y] = dots(simd, some_columns(m, k, 0), x);
+            [*y] = dots(simd, columns_from(m, k, 0), x);
         }
     }
 }
@@ -91,11 +91,11 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> WithSimd f
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> [Vec<f64>; K] {
         let mut y = [(); K].map(|()| vec![0.0; self.m.nrows()]);
-        let fours = self.m.ncols() / TOGETHER * TOGETHER;
-        for k in (0..fours).step_by(TOGETHER) {
-            self.add_to::<S, TOGETHER>(simd, &mut y, k);
+        let blocks = self.m.ncols() / NR * NR;
+        for k in (0..blocks).step_by(NR) {
+            self.add_to::<S, NR>(simd, &mut y, k);
         }
-        for k in fours..self.m.ncols() {
+        for k in blocks..self.m.ncols() {
             self.add_to::<S, 1>(simd, &mut y, k);
         }
         y
@@ -103,12 +103,12 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> WithSimd f
 }
 
 impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> OuterTimes<'_, F, W, K> {
-    /// The part of the columns `k..k + N`.
+    /// Adds the contribution of the columns `k..k + N`.
     #[inline(always)]
     fn add_to<S: Simd, const N: usize>(&self, simd: S, y: &mut [Vec<f64>; K], k: usize) {
         let from = (self.from)(k);
-        let columns = some_columns::<N>(self.m, k, from);
-        // One after the other: the columns are near by then.
+        let columns = columns_from::<N>(self.m, k, from);
+        // Vector after vector: the columns are in L1 after the first.
         for (v, y) in y.iter_mut().enumerate() {
             let mut along = dots(simd, columns, &self.x[v][from..]);
             for (k, along) in (k..).zip(&mut along) {
@@ -121,7 +121,7 @@ impl<F: Fn(usize) -> usize, W: Fn(usize) -> [f64; K], const K: usize> OuterTimes
 
 /// The columns `k..k + N`, from a row on.
 #[inline(always)]
-fn some_columns<const N: usize>(m: MatRef<'_, f64>, k: usize, from: usize) -> [&[f64]; N] {
+fn columns_from<const N: usize>(m: MatRef<'_, f64>, k: usize, from: usize) -> [&[f64]; N] {
     let mut columns: [&[f64]; N] = [&[]; N];
     for (k, to) in (k..).zip(&mut columns) {
         *to = &column(m, k)[from..];
@@ -129,10 +129,10 @@ fn some_columns<const N: usize>(m: MatRef<'_, f64>, k: usize, from: usize) -> [&
     columns
 }
 
-/// `y += Σ x·column`
+/// `y += Σ_c x_c·column_c`
 #[inline(always)]
 fn add<S: Simd, const N: usize>(simd: S, y: &mut [f64], columns: [&[f64]; N], x: [f64; N]) {
-    let (whole, n) = (y.len() / SUMS * SUMS, y.len());
+    let (whole, n) = (y.len() / LANES * LANES, y.len());
     let (ys, y_rest) = y.split_at_mut(whole);
     let ys = S::as_mut_simd_f64s(ys).0;
     let mut parts: [(&[S::f64s], &[f64]); N] = [(&[], &[]); N];
@@ -155,10 +155,10 @@ fn add<S: Simd, const N: usize>(simd: S, y: &mut [f64], columns: [&[f64]; N], x:
     }
 }
 
-/// The products of some columns with x, by eight partial sums each.
+/// The dot products of `N` columns with x, each in eight lanes.
 #[inline(always)]
 fn dots<S: Simd, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
-    match SUMS / S::F64_LANES {
+    match LANES / S::F64_LANES {
         1 => dots_by::<S, 1, N>(simd, columns, x),
         2 => dots_by::<S, 2, N>(simd, columns, x),
         4 => dots_by::<S, 4, N>(simd, columns, x),
@@ -166,13 +166,13 @@ fn dots<S: Simd, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f
     }
 }
 
-/// [`dots`] with `R` registers for eight sums.
+/// [`dots`] with `R` registers for the eight lanes.
 #[inline(always)]
 fn dots_by<S: Simd, const R: usize, const N: usize>(simd: S, columns: [&[f64]; N], x: &[f64]) -> [f64; N] {
-    let (xs, x_rest) = as_eights::<S, R>(x);
-    let mut parts: [Eights<'_, S::f64s, R>; N] = [(&[], &[]); N];
+    let (xs, x_rest) = as_lanes::<S, R>(x);
+    let mut parts: [Lanes<'_, S::f64s, R>; N] = [(&[], &[]); N];
     for c in 0..N {
-        parts[c] = as_eights::<S, R>(&columns[c][..x.len()]);
+        parts[c] = as_lanes::<S, R>(&columns[c][..x.len()]);
         parts[c].0 = &parts[c].0[..xs.len()];
     }
     let mut sums = [[simd.splat_f64s(0.0); R]; N];
@@ -185,7 +185,7 @@ fn dots_by<S: Simd, const R: usize, const N: usize>(simd: S, columns: [&[f64]; N
     }
     let mut totals = [0f64; N];
     for c in 0..N {
-        totals[c] = sum_of_eight(simd, sums[c]);
+        totals[c] = sum_lanes(simd, sums[c]);
         for (entry, x) in parts[c].1.iter().zip(x_rest) {
             totals[c] += entry * x;
         }
@@ -216,13 +216,13 @@ mod tests {
             };
             let mut left = y.clone();
             subtract_product(&mut left, m.as_ref(), &x);
-            Subtract { y: &mut left, m: m.as_ref(), x: &x }.with_simd(Scalar::new());
+            Gemv { y: &mut left, m: m.as_ref(), x: &x }.with_simd(Scalar::new());
             close("difference", &left, &|i| y[i] - 2.0 * times(&x, i));
             let mut products = vec![f64::NAN; columns];
             transposed_product(m.as_ref(), &y, &mut products);
             close("product", &products, &along);
             products.fill(f64::NAN);
-            Transposed { m: m.as_ref(), x: &y, y: &mut products }.with_simd(Scalar::new());
+            GemvTransposed { m: m.as_ref(), x: &y, y: &mut products }.with_simd(Scalar::new());
             close("portable product", &products, &along);
             let weighted: Vec<f64> = (0..columns).map(|k| weights[k] * along(k)).collect();
             let outer = OuterTimes { m: m.as_ref(), from: |_| 0, weights: |k| [weights[k]], x: [&y] };

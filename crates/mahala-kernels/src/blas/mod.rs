@@ -9,7 +9,7 @@ use crate::parallel::parallelism;
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatRef, Par};
 
-/// `V·diag(w)·Vᵀ`, exactly symmetric, for weights that are not negative (or any sign, at the same cost).
+/// `V·diag(w)·Vᵀ`, exactly symmetric, for weights of any sign.
 pub fn weighted_gram(v: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     let d = v.nrows();
     let scaled = Mat::from_fn(d, v.ncols(), |i, j| v[(i, j)] * weights[j]);
@@ -29,10 +29,10 @@ pub fn weighted_gram(v: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     product
 }
 
-/// `A·B`, cut by its size alone: the operator `*` cuts by the number of threads, which changes bits.
+/// `A·B` (GEMM), decomposed by its shape alone: faer's operator `*` splits by the number of threads, which changes bits.
 pub fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut product = Mat::zeros(a.nrows(), b.ncols());
-    // A vector is not worth a second thread.
+    // A matrix-vector product is too small for a second thread.
     let par = if b.ncols() == 1 { Par::Seq } else { parallelism(a.nrows()) };
     faer::linalg::matmul::matmul(product.as_mut(), Accum::Replace, a, b, 1.0, par);
     product

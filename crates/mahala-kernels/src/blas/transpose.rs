@@ -1,14 +1,14 @@
-//! A matrix turned over its diagonal, by tiles: whole columns would miss the cache.
+//! Matrix transposition, blocked into tiles of one cache line: whole columns would miss the cache.
 
 use crate::prefetch::prefetch;
 use crate::view::{column, column_mut};
 use faer::{Mat, MatRef};
 
-/// Rows and columns that change sides together: a line of the cache of each.
+/// Rows and columns of a tile: one cache line.
 const SIDE: usize = 8;
 type Tile = [[f64; SIDE]; SIDE];
 
-/// Copies the lower triangle onto the upper one.
+/// Makes a matrix symmetric: copies the lower triangle onto the upper one.
 pub fn mirror_lower(matrix: &mut Mat<f64>) {
     let n = matrix.ncols();
     for left in (0..n).step_by(SIDE) {
@@ -18,7 +18,7 @@ pub fn mirror_lower(matrix: &mut Mat<f64>) {
             prefetch_tile(matrix.as_ref(), left, top + SIDE);
             let tile = tile_of(matrix.as_ref(), top, left);
             if height == SIDE && top > left {
-                // Whole lines, which are copied in registers.
+                // Whole cache lines, copied in registers.
                 for (i, row) in tile.iter().enumerate() {
                     let to = column_mut(matrix.as_mut(), top + i)[left..].first_chunk_mut();
                     *to.expect("a tile above the diagonal is whole") = *row;
@@ -44,7 +44,7 @@ pub fn weighted_transpose(m: MatRef<'_, f64>, weights: &[f64]) -> Mat<f64> {
     out
 }
 
-/// The same in the memory of `M`, if that is square.
+/// `diag(weights)·Mᵀ`, in place if `M` is square.
 pub fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
     if matrix.nrows() != matrix.ncols() {
         return weighted_transpose(matrix.as_ref(), weights);
@@ -53,7 +53,7 @@ pub fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
     for left in (0..n).step_by(SIDE) {
         for top in (left..n).step_by(SIDE) {
             prefetch_tile(matrix.as_ref(), left, top + SIDE);
-            // A tile and the one across the diagonal, which change places.
+            // Swaps a tile with its mirror image across the diagonal.
             let places = [(top, left), (left, top)];
             let tiles = places.map(|(top, left)| tile_of(matrix.as_ref(), top, left));
             for (tile, (top, left)) in tiles.iter().zip(places) {
@@ -64,7 +64,7 @@ pub fn into_weighted_transpose(matrix: Mat<f64>, weights: &[f64]) -> Mat<f64> {
     matrix
 }
 
-/// Writes the rows of a tile that began at `(top, left)` as columns, weighted.
+/// Writes the tile read at `(top, left)` transposed, its entries weighted.
 fn write_weighted(to: &mut Mat<f64>, tile: &Tile, top: usize, left: usize, weights: &[f64]) {
     let weights = &weights[left..weights.len().min(left + SIDE)];
     for (i, row) in (top..to.ncols()).zip(tile) {
@@ -73,12 +73,12 @@ fn write_weighted(to: &mut Mat<f64>, tile: &Tile, top: usize, left: usize, weigh
     }
 }
 
-/// Asks for the tile that begins at `(top, left)`: no processor foresees the columns to come, as it does the rows.
+/// Prefetches the tile at `(top, left)`: hardware prefetchers follow rows within a column, not columns.
 fn prefetch_tile(m: MatRef<'_, f64>, top: usize, left: usize) {
     (left..m.ncols()).take(SIDE).for_each(|j| prefetch(column(m, j), top));
 }
 
-/// The rows of the tile that begins at `(top, left)`; 0 beyond the matrix.
+/// The rows of the tile at `(top, left)`; 0 outside the matrix.
 fn tile_of(m: MatRef<'_, f64>, top: usize, left: usize) -> Tile {
     let mut tile = [[0.0; SIDE]; SIDE];
     if top + SIDE <= m.nrows() && left + SIDE <= m.ncols() {

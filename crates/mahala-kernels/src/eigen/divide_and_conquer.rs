@@ -1,12 +1,11 @@
-//! The eigenproblem of a symmetric tridiagonal matrix, by divide and conquer (Cuppen; Gu and Eisenstat).
+//! Divide and conquer for the symmetric tridiagonal eigenproblem (Cuppen 1981; Gu and Eisenstat 1995).
 //!
-//! Cut in the middle, `T = [T₁, T₂] + ρ·vvᵀ`. With both halves solved, `T₁ = Q₁D₁Q₁ᵀ` and `T₂ = Q₂D₂Q₂ᵀ`, what
-//! is left is `diag(D₁, D₂) + ρ·zzᵀ`, where z holds the last row of `Q₁` and the first of `Q₂`. Its eigenvalues
-//! are the roots of the secular equation (`secular.rs`), its eigenvectors `(z_i/(d_i − λ))_i`; where z is 0 or
-//! two d meet, an eigenpair of a half is one of the whole already (deflation). What costs is one product of
-//! matrices per level, and that runs at the speed of the machine.
+//! Split in the middle, `T = diag(T₁, T₂) + ρ·vvᵀ`. With both halves solved, `T₁ = Q₁D₁Q₁ᵀ` and `T₂ = Q₂D₂Q₂ᵀ`, the rest is a
+//! rank-one update `diag(D₁, D₂) + ρ·zzᵀ`, where z holds the last row of `Q₁` and the first of `Q₂`. Its eigenvalues are the
+//! roots of the secular equation ([`secular`](crate::eigen::secular)), its eigenvectors `(z_i/(d_i − λ))_i`; where z is 0 or
+//! two d coincide, an eigenpair of a half is one of the whole (deflation). The cost is one GEMM per level.
 
-use crate::eigen::qr_iteration::{LARGEST, diagonalize, identity};
+use crate::eigen::qr_iteration::{MAX_ORDER, diagonalize, identity};
 use crate::eigen::secular::Roots;
 use crate::order::ascending;
 use crate::parallel::both;
@@ -14,39 +13,39 @@ use crate::view::{column, column_mut};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
 
-/// From this order on a merge is shared between two threads.
-const SHARED: usize = 256;
-/// The columns of a merge's product that are made at once, at least.
+/// From this order on a merge runs on two threads.
+const PARALLEL_FROM: usize = 256;
+/// The least number of columns of a merge's GEMM computed at a time.
 const CHUNK: usize = 128;
 const EPSILON: f64 = f64::EPSILON / 2.0;
 
-/// Eigenvalues into `d`, eigenvectors into the columns of `q`; returns the ascending order of both. `room` is
-/// as large as `q`.
+/// The eigenvalues into `d`, the eigenvectors into the columns of `q`; returns the permutation that sorts both in ascending
+/// order. `scratch` has the shape of `q`.
 ///
-/// `None` if an iteration did not converge, which no finite matrix has been seen to cause.
+/// `None` if an iteration did not converge; no finite matrix is known to cause that.
 pub fn eigen(
     d: &mut [f64],
     e: &mut [f64],
     mut q: MatMut<'_, f64>,
-    mut room: MatMut<'_, f64>,
+    mut scratch: MatMut<'_, f64>,
     par: Par,
 ) -> Option<Vec<usize>> {
     let n = d.len();
     q.fill(0.0);
     let mut first = 0;
     while first < n {
-        // A block ends where the coupling is below rounding: each is solved in its own units.
+        // A block ends where the subdiagonal entry is negligible; each is scaled by a power of two of its own.
         let tiny = |i: usize| e[i].abs() <= EPSILON * d[i].abs().sqrt() * d[i + 1].abs().sqrt();
         let last = (first..n - 1).find(|&i| tiny(i)).unwrap_or(n - 1);
         let m = last + 1 - first;
         let (d, e) = (&mut d[first..=last], &mut e[first..last]);
         let largest = largest(d, e);
-        let unit = if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 };
-        d.iter_mut().chain(e.iter_mut()).for_each(|x| *x /= unit);
+        let scale = if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 };
+        d.iter_mut().chain(e.iter_mut()).for_each(|x| *x /= scale);
         let q = q.as_mut().submatrix_mut(first, first, m, m);
-        let room = room.as_mut().submatrix_mut(first, first, m, m);
-        divide(d, e, q, room, par)?;
-        d.iter_mut().for_each(|x| *x *= unit);
+        let scratch = scratch.as_mut().submatrix_mut(first, first, m, m);
+        divide(d, e, q, scratch, par)?;
+        d.iter_mut().for_each(|x| *x *= scale);
         first = last + 1;
     }
     Some(ascending(d))
@@ -56,16 +55,16 @@ fn largest(x: &[f64], y: &[f64]) -> f64 {
     x.iter().chain(y).fold(0.0, |largest, x| largest.max(x.abs()))
 }
 
-/// One block; its eigenpairs in no particular order.
+/// Solves one unreduced block; its eigenpairs are unsorted.
 fn divide(
     d: &mut [f64],
     e: &mut [f64],
     mut q: MatMut<'_, f64>,
-    mut room: MatMut<'_, f64>,
+    mut scratch: MatMut<'_, f64>,
     par: Par,
 ) -> Option<()> {
     let n = d.len();
-    if n <= LARGEST {
+    if n <= MAX_ORDER {
         let mut columns = identity();
         diagonalize(d, e, &mut columns[..n])?;
         for (j, column) in columns[..n].iter().enumerate() {
@@ -73,7 +72,7 @@ fn divide(
         }
         return Some(());
     }
-    let par = if n < SHARED { Par::Seq } else { par };
+    let par = if n < PARALLEL_FROM { Par::Seq } else { par };
     let half = n / 2;
     let rho = e[half - 1];
     d[half - 1] -= rho.abs();
@@ -81,16 +80,16 @@ fn divide(
     {
         let ((d1, d2), (e1, e2)) = (d.split_at_mut(half), e.split_at_mut(half - 1));
         let (q1, _, _, q2) = q.as_mut().split_at_mut(half, half);
-        let (room1, _, _, room2) = room.as_mut().split_at_mut(half, half);
-        let one = || divide(d1, e1, q1, room1, par);
-        let two = || divide(d2, &mut e2[1..], q2, room2, par);
+        let (scratch1, _, _, scratch2) = scratch.as_mut().split_at_mut(half, half);
+        let one = || divide(d1, e1, q1, scratch1, par);
+        let two = || divide(d2, &mut e2[1..], q2, scratch2, par);
         let (one, two) = both(par, one, two);
         one.and(two)?;
     }
-    merge(d, rho, half, q, room, par)
+    merge(d, rho, half, q, scratch, par)
 }
 
-/// Where the entries of an eigenvector of the halves are.
+/// The nonzero part of an eigenvector of the two halves.
 #[derive(Clone, Copy, PartialEq)]
 enum Support {
     Top,
@@ -98,13 +97,13 @@ enum Support {
     Bottom,
 }
 
-/// From the eigenpairs of the halves to those of the whole.
+/// The rank-one update: from the eigenpairs of the halves to those of the whole.
 fn merge(
     d: &mut [f64],
     rho: f64,
     half: usize,
     mut q: MatMut<'_, f64>,
-    room: MatMut<'_, f64>,
+    scratch: MatMut<'_, f64>,
     par: Par,
 ) -> Option<()> {
     let n = d.len();
@@ -119,14 +118,14 @@ fn merge(
     if k == 0 {
         return Some(());
     }
-    // By support, so that products need not know of the zeros.
+    // Grouped by support, so that products skip the zero blocks.
     let mut grouped: Vec<usize> = Vec::with_capacity(k);
     let ends = [Support::Top, Support::Both, Support::Bottom].map(|kind| {
         grouped.extend((0..k).filter(|&i| support[kept[i]] == kind));
         grouped.len()
     });
-    // The columns that take part are copied away, which leaves room to bring the others to the end.
-    let (tops, _, _, bottoms) = room.split_at_mut(half, half);
+    // The columns of the update are copied out; then the deflated ones are moved to the end.
+    let (tops, _, _, bottoms) = scratch.split_at_mut(half, half);
     let mut tops = tops.subcols_mut(0, ends[1]);
     let mut bottoms = bottoms.subcols_mut(0, k - ends[0]);
     for (i, &at) in grouped.iter().enumerate() {
@@ -149,7 +148,7 @@ fn merge(
         column_mut(right, 0).copy_from_slice(column(left.as_ref(), from));
         to += 1;
     }
-    // The differences d_i − λ_j take the place of the columns, then the eigenvectors that of the differences.
+    // The differences d_i − λ_j overwrite the columns, then the eigenvectors overwrite the differences.
     let z = secular(&kept_d, &kept_z, rho, &mut d[..k], q.as_mut().get_mut(..k, ..k), par)?;
     let chunk = CHUNK.max(n / 4).min(k);
     let mut coefficients = Mat::zeros(k, chunk);
@@ -168,8 +167,8 @@ fn merge(
     Some(())
 }
 
-/// Takes out the eigenpairs of the halves that are eigenpairs of the whole, up to rounding: `z_i` is 0, or a
-/// rotation of two columns with (nearly) equal d makes it so. Returns the others, by ascending d.
+/// Deflation: removes the eigenpairs of the halves that are eigenpairs of the whole, up to rounding: `z_i` is 0, or a Givens
+/// rotation of two columns with (nearly) equal d makes it so. Returns the indices of the others, by ascending d.
 fn deflate(
     d: &mut [f64],
     z: &mut [f64],
@@ -203,7 +202,7 @@ fn deflate(
     kept
 }
 
-/// `[a, b] ← [c·a + s·b, c·b − s·a]`, for columns.
+/// Applies a Givens rotation to two columns: `[a, b] ← [c·a + s·b, c·b − s·a]`.
 fn rotate(q: MatMut<'_, f64>, a: usize, b: usize, cosine: f64, sine: f64) {
     let (left, right) = q.split_at_col_mut(a.max(b));
     let (x, y) = (column_mut(left, a.min(b)), column_mut(right, 0));
@@ -213,8 +212,8 @@ fn rotate(q: MatMut<'_, f64>, a: usize, b: usize, cosine: f64, sine: f64) {
     }
 }
 
-/// The roots λ into `values`, the differences `d_i − λ_j` as a matrix; returns the z of which these are the
-/// exact roots (Löwner), close to the one given: with it the eigenvectors are orthogonal to rounding.
+/// Solves the secular equation: the roots λ into `values`, the differences `d_i − λ_j` into a matrix. Returns the ẑ of which
+/// the computed roots are exact (Löwner's formula), close to z: with it the eigenvectors are orthogonal to rounding.
 fn secular(
     d: &[f64],
     z: &[f64],
@@ -242,9 +241,9 @@ mod tests {
     /// `(‖QᵀQ − I‖, ‖TQ − QΛ‖/‖T‖)`, largest entries; and the eigenvalues, ascending.
     fn solved(d: &[f64], e: &[f64]) -> (f64, f64, Vec<f64>) {
         let n = d.len();
-        let (mut values, mut q, mut room) = (d.to_vec(), Mat::zeros(n, n), Mat::zeros(n, n));
+        let (mut values, mut q, mut scratch) = (d.to_vec(), Mat::zeros(n, n), Mat::zeros(n, n));
         let par = crate::parallel::parallelism(n);
-        let order = eigen(&mut values, &mut e.to_vec(), q.as_mut(), room.as_mut(), par).unwrap();
+        let order = eigen(&mut values, &mut e.to_vec(), q.as_mut(), scratch.as_mut(), par).unwrap();
         let gram = q.transpose() * &q;
         let orthogonal = (&gram - Mat::<f64>::identity(n, n)).norm_max();
         let size = largest(d, e).max(f64::MIN_POSITIVE);
@@ -321,7 +320,7 @@ mod tests {
 
     #[test]
     fn graded_matrices_are_solved_to_the_norm() {
-        // No more is promised: small eigenvalues are the business of `relative.rs`. One ten times beyond the bound fails.
+        // No more is promised: `graded.rs` finds small eigenvalues to relative accuracy. One ten times beyond the bound fails.
         let down: Vec<f64> = (0..150).map(|i| 10f64.powi(-i / 8)).collect();
         let up: Vec<f64> = down.iter().rev().copied().collect();
         let coupled = |d: &[f64]| d.windows(2).map(|two| 0.3 * two[0].min(two[1])).collect::<Vec<_>>();
@@ -344,25 +343,25 @@ mod tests {
                 (d, (1..40).map(|_| 0.5 * random.uniform()).collect())
             })
             .collect();
-        let units = [1.0, 2f64.powi(-140), 2f64.powi(-70)];
+        let scales = [1.0, 2f64.powi(-140), 2f64.powi(-70)];
         let (mut d, mut e) = (Vec::new(), Vec::new());
-        for ((block, below), unit) in blocks.iter().zip(units) {
-            d.extend(block.iter().map(|x| unit * x));
-            e.extend(below.iter().map(|x| unit * x).chain([0.0]));
+        for ((block, below), scale) in blocks.iter().zip(scales) {
+            d.extend(block.iter().map(|x| scale * x));
+            e.extend(below.iter().map(|x| scale * x).chain([0.0]));
         }
         e.pop();
         let (_, _, values) = solved(&d, &e);
         let mut alone: Vec<f64> = blocks
             .iter()
-            .zip(units)
-            .flat_map(|((d, e), unit)| solved(d, e).2.into_iter().map(move |x| unit * x))
+            .zip(scales)
+            .flat_map(|((d, e), scale)| solved(d, e).2.into_iter().map(move |x| scale * x))
             .collect();
         alone.sort_by(f64::total_cmp);
         assert_eq!(values, alone);
     }
 
     #[test]
-    fn the_parts_make_the_same_bits_with_one_thread_or_two() {
+    fn threads_change_no_bit() {
         let mut random = Random::new(2, 0);
         let d: Vec<f64> = (0..600).map(|_| random.uniform()).collect();
         let e: Vec<f64> = (1..600).map(|_| random.uniform()).collect();

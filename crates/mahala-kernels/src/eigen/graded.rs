@@ -1,8 +1,10 @@
-//! Eigenvalues of graded matrices to high relative accuracy.
+//! High relative accuracy for the eigenvalues of graded matrices.
 //!
-//! Columns in different units grade `LᵀDL` by the fourth power of their scales. The solvers of `linalg.rs` are accurate to `eps·λ_max`:
-//! whatever is smaller is noise (above 32 columns), or has lost digits (below, where QR iteration in graded order keeps most of them).
-//! Here the matrix is never formed. With `D = RRᵀ` it is `GᵀG` for `G = RᵀL`, every column of `G` is accurate in its own units, and `jacobi.rs` finds the singular values of `G` to high relative accuracy.
+//! Columns in different units grade `LᵀDL` by the fourth power of their scales. The solvers of [`crate::eigen`] are accurate to
+//! `eps·λ_max`: smaller eigenvalues are noise (above order 32), or have lost digits (below, where QR iteration in graded order
+//! keeps most of them). Here the matrix is never formed. With `D = RRᵀ` it is `GᵀG` for `G = RᵀL`, every column of `G` is
+//! accurate relative to its own norm, and [`jacobi`](crate::eigen::jacobi) finds the singular values of `G` to high relative
+//! accuracy.
 
 use crate::cholesky::cholesky;
 use crate::eigen::jacobi::{Singular, singular};
@@ -15,7 +17,7 @@ use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, MatRef};
 
-/// Eigenvalues, ascending, as logarithms, and eigenvectors.
+/// An eigendecomposition with the logarithms of the eigenvalues, ascending.
 pub struct LogEigen {
     /// The logarithms of the eigenvalues.
     pub log_values: Vec<f64>,
@@ -24,36 +26,38 @@ pub struct LogEigen {
 }
 
 /// The ratio of diagonal entries from which columns count as graded: units that differ by a factor of 30.
-const GRADED: f64 = 1e6;
-/// The ratio of eigenvalues up to which a solver that is accurate to `eps·λ_max` is trusted: the smallest keeps five digits at worst, and
-/// seven or eight on tables whose columns are correlated (Isolet, 2e10: the metric is right to 1e-8).
-const NORM_WISE: f64 = 1e11;
-/// The same where `S` has a ridge: its smallest eigenvalues are what the ridge makes of them, to which the diagnostics own up.
-const RIDGED: f64 = 1e13;
-/// The largest order: rotations cost some 25n³ operations, 5 s at this order. Beyond it, what is lost is counted.
-const LARGEST: usize = 1024;
+const MIN_GRADING: f64 = 1e6;
+/// The ratio of eigenvalues up to which a solver that is accurate to `eps·λ_max` is trusted: the smallest keeps five digits at
+/// worst, and seven or eight on tables whose columns are correlated (Isolet, 2e10: the metric is right to 1e-8).
+const MAX_RATIO: f64 = 1e11;
+/// The ratio of eigenvalues up to which such a solver is trusted where `S` has a ridge: its smallest eigenvalues are those of
+/// the ridge, which the diagnostics report.
+const MAX_RATIO_RIDGED: f64 = 1e13;
+/// The largest order: rotations cost some 25n³ operations, 5 s at this order. Beyond it, lost eigenvalues are counted.
+const MAX_ORDER: usize = 1024;
 
-/// Whether the diagonal of a positive semidefinite matrix says that a solver accurate to `eps·λ_max` would lose eigenvalues of it.
+/// Whether a positive semidefinite matrix with this diagonal is so graded that a solver accurate to `eps·λ_max` would lose
+/// eigenvalues.
 pub fn is_graded(diagonal: impl ExactSizeIterator<Item = f64>) -> bool {
-    diagonal.len() <= LARGEST && spans(diagonal, GRADED)
+    diagonal.len() <= MAX_ORDER && span_exceeds(diagonal, MIN_GRADING)
 }
 
-/// Whether the eigenvalues that such a solver found say so.
+/// Whether eigenvalues found by a solver accurate to `eps·λ_max` span so many orders of magnitude that the smallest are lost.
 pub fn are_lost(values: &[f64]) -> bool {
-    values.len() <= LARGEST && spans(values.iter().copied(), NORM_WISE)
+    values.len() <= MAX_ORDER && span_exceeds(values.iter().copied(), MAX_RATIO)
 }
 
-/// Whether they say so where `S` has a ridge.
+/// [`are_lost`] for an `S` with a ridge, where more is tolerated.
 pub fn are_lost_below_ridge(values: &[f64]) -> bool {
-    values.len() <= LARGEST && spans(values.iter().copied(), RIDGED)
+    values.len() <= MAX_ORDER && span_exceeds(values.iter().copied(), MAX_RATIO_RIDGED)
 }
 
-fn spans(values: impl Iterator<Item = f64>, ratio: f64) -> bool {
+fn span_exceeds(values: impl Iterator<Item = f64>, ratio: f64) -> bool {
     let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
     least * ratio < most
 }
 
-/// What is below this in ascending eigenvalues of such a solver may be rounding.
+/// The rounding level `n·eps·λ_max` of ascending eigenvalues found by a solver accurate to `eps·λ_max`.
 pub fn rounding(values: &[f64]) -> f64 {
     values.len() as f64 * f64::EPSILON * values.last().map_or(0.0, |most| most.max(0.0))
 }
@@ -87,7 +91,7 @@ pub fn of_quotient(l: MatRef<'_, f64>, r: MatRef<'_, f64>, what: &'static str) -
 pub fn of_gram(g: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
     let Singular { values, exponent, vectors } = singular(g, what)?;
     let log = |s: &f64| {
-        // Of a number near 1, so that the exponent costs no digits.
+        // The logarithm of a number near 1, so that the exponent costs no digits.
         let s = s.max(f64::MIN_POSITIVE);
         let own = exponent_of(s);
         2.0 * (times_power_of_two(s, -own).ln() + f64::from(own + exponent) * std::f64::consts::LN_2)
@@ -95,11 +99,12 @@ pub fn of_gram(g: MatRef<'_, f64>, what: &'static str) -> Result<LogEigen> {
     Ok(LogEigen { log_values: values.iter().map(log).collect(), vectors })
 }
 
-/// `R` with `D = RRᵀ`, of which the lower triangle is read, and how many pivots were at or below rounding, `n·eps` of their column's own
-/// size, and were raised to it. `sizes` stands in for the diagonal where that is 0. Lower triangular if none was raised.
+/// Cholesky factor `R` with `D = RRᵀ`, of which the lower triangle is read, and the number of pivots at or below rounding
+/// (`n·eps` of their column's own scale), which were raised to it. `sizes` replaces the diagonal where that is 0. `R` is lower
+/// triangular if no pivot was raised.
 pub fn factor_of(d: MatRef<'_, f64>, sizes: &[f64]) -> Result<(Mat<f64>, usize)> {
     let n = d.nrows();
-    // In units of each column's own, powers of two, in which every pivot has the same floor.
+    // Equilibrated by powers of two, so that every pivot has the same floor.
     let unit = |j: usize| exponent_of(if d[(j, j)] > 0.0 { d[(j, j)] } else { sizes[j] }).div_euclid(2);
     let units: Vec<i32> = (0..n).map(unit).collect();
     let scaled = |i: usize, j: usize| times_power_of_two(d[(i.max(j), i.min(j))], -units[i] - units[j]);
@@ -117,8 +122,8 @@ pub fn factor_of(d: MatRef<'_, f64>, sizes: &[f64]) -> Result<(Mat<f64>, usize)>
     Ok((r, raised))
 }
 
-/// `R` with `M = RRᵀ` for a symmetric positive semidefinite `M`, the largest pivot first; when all that are left are at or below the floor,
-/// what is left is rounding, and the floor takes its place. Returns how many those are.
+/// Cholesky factorisation with diagonal pivoting, `M = RRᵀ`, of a symmetric positive semidefinite `M`. When all remaining
+/// pivots are at or below the floor, they are rounding and are raised to it. Returns `R` and their number.
 fn pivoted_cholesky(mut m: Mat<f64>, floor: f64) -> (Mat<f64>, usize) {
     let n = m.ncols();
     let (mut left, mut r): (Vec<usize>, _) = ((0..n).collect(), Mat::zeros(n, n));
@@ -143,7 +148,7 @@ fn pivoted_cholesky(mut m: Mat<f64>, floor: f64) -> (Mat<f64>, usize) {
     (r, 0)
 }
 
-/// The squared lengths of the rows of a lower triangular factor: the diagonal of `LLᵀ`.
+/// The squared norms of the rows of a lower triangular factor: the diagonal of `LLᵀ`.
 pub fn squared_rows(l: MatRef<'_, f64>) -> Vec<f64> {
     let mut squares = vec![0.0; l.nrows()];
     for j in 0..l.ncols() {

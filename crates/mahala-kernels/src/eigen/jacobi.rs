@@ -1,5 +1,5 @@
-//! Singular values and right singular vectors to high relative accuracy: one-sided Jacobi rotations, preconditioned by a QR
-//! factorisation with column pivoting (Drmač and Veselić 2008).
+//! One-sided Jacobi SVD, preconditioned by QR with column pivoting (Drmač and Veselić 2008): singular values and right
+//! singular vectors to high relative accuracy.
 //!
 //! # Formula
 //! ```text
@@ -9,30 +9,30 @@
 //! `n·eps·cond(B)`; a solver that is accurate to the norm alone loses all values below `eps·‖G‖`.
 //!
 //! Sums run in a fixed order, without fused multiplication, on one thread: the bits depend on neither processor nor threads.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::aligned::AlignedVec;
 use crate::error::{Error, Result};
 use crate::order::{ascending, descending};
 use crate::scaling::{exponent_of, times_power_of_two};
-use crate::simd::{Work, run};
+use crate::simd::{Kernel, dispatch};
 use crate::view::{check_finite, column, column_mut};
 use faer::{Mat, MatRef};
 
-/// Partial sums of a product of columns: four registers of four, which hide the latency of the additions.
+/// Lanes of a dot product: four AVX2 registers of four, which hide the latency of additions.
 const LANES: usize = 16;
-/// Columns of a tile: two tiles of 16 columns stay in the second cache up to 2,000 rows.
+/// Columns of a tile: two tiles of 16 columns stay in L2 up to 2,000 rows.
 const TILE: usize = 16;
-/// More than are ever needed; ten are rare.
-const MOST_SWEEPS: usize = 40;
-/// The largest entry is brought to about 2^400, so that squares of entries 2^900 times smaller are still normal numbers.
-const TOP: i32 = 400;
+/// The limit of sweeps; ten are rare.
+const MAX_SWEEPS: usize = 40;
+/// The exponent to which the largest entry is scaled, so that squares of entries 2^900 times smaller are still normal numbers.
+const TARGET_EXPONENT: i32 = 400;
 
 /// Singular values, ascending, and the right singular vectors, as columns.
 pub struct Singular {
     /// In units of 2^exponent.
     pub values: Vec<f64>,
-    /// The power of two that all values are to be multiplied by.
+    /// The exponent of two by which all values are scaled.
     pub exponent: i32,
     /// The right singular vectors, a column each.
     pub vectors: Mat<f64>,
@@ -49,12 +49,12 @@ pub fn singular(g: MatRef<'_, f64>, what: &'static str) -> Result<Singular> {
     if n == 0 || largest == 0.0 {
         return Ok(Singular { values: vec![0.0; n], exponent: 0, vectors: Mat::identity(n, n) });
     }
-    let exponent = exponent_of(largest) - TOP;
+    let exponent = exponent_of(largest) - TARGET_EXPONENT;
     let mut columns = Columns::sorted(g, -exponent);
-    let pivots = run(PivotedQr(&mut columns));
+    let pivots = dispatch(PivotedQr(&mut columns));
     let mut x = columns.upper_transposed();
     drop(columns);
-    let norms = run(Rotations(&mut x)).ok_or(Error::NoConvergence { what })?;
+    let norms = dispatch(Rotations(&mut x)).ok_or(Error::NoConvergence { what })?;
     let order = ascending(&norms);
     let mut vectors = Mat::zeros(n, n);
     for (k, &j) in order.iter().enumerate() {
@@ -68,7 +68,7 @@ pub fn singular(g: MatRef<'_, f64>, what: &'static str) -> Result<Singular> {
     Ok(Singular { values, exponent, vectors })
 }
 
-/// Columns padded with zeros to whole registers.
+/// A column-major matrix, columns padded with zeros to whole registers.
 struct Columns {
     cells: AlignedVec,
     rows: usize,
@@ -82,8 +82,8 @@ impl Columns {
         Self { cells: AlignedVec::zeros(stride * count), rows, count, stride }
     }
 
-    /// A matrix times a power of two, its rows by descending size: with pivoted columns the factorisation is then accurate
-    /// row by row (Cox and Higham 1998).
+    /// A matrix times a power of two, its rows in descending order of their largest entry: QR with column pivoting is then
+    /// row-wise backward stable (Cox and Higham 1998).
     fn sorted(g: MatRef<'_, f64>, exponent: i32) -> Self {
         let size = |i: usize| g.row(i).iter().fold(0.0, |size: f64, x| size.max(x.abs()));
         let rows = descending(&(0..g.nrows()).map(size).collect::<Vec<_>>());
@@ -95,7 +95,7 @@ impl Columns {
         columns
     }
 
-    /// `Rᵀ` of the square upper triangle `R`.
+    /// `Rᵀ` of the upper triangular factor `R`.
     fn upper_transposed(&self) -> Self {
         let n = self.count;
         let mut transposed = Self::zeros(n, n);
@@ -127,11 +127,11 @@ impl Columns {
 /// Householder QR with column pivoting; leaves `R` in the upper triangle and returns the pivots.
 struct PivotedQr<'a>(&'a mut Columns);
 
-impl Work for PivotedQr<'_> {
+impl Kernel for PivotedQr<'_> {
     type Output = Vec<usize>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<usize> {
+    fn call<const FMA: bool>(self) -> Vec<usize> {
         let a = self.0;
         let n = a.count;
         let mut pivots: Vec<usize> = (0..n).collect();
@@ -169,18 +169,18 @@ impl Work for PivotedQr<'_> {
     }
 }
 
-/// Rotates pairs of columns until all are orthogonal; returns their norms.
+/// Jacobi sweeps: rotates pairs of columns until all are orthogonal; returns their norms.
 struct Rotations<'a>(&'a mut Columns);
 
-impl Work for Rotations<'_> {
+impl Kernel for Rotations<'_> {
     type Output = Option<Vec<f64>>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Option<Vec<f64>> {
+    fn call<const FMA: bool>(self) -> Option<Vec<f64>> {
         let x = self.0;
         let n = x.count;
         let tolerance = (n as f64).sqrt() * (f64::EPSILON / 2.0);
-        for _ in 0..MOST_SWEEPS {
+        for _ in 0..MAX_SWEEPS {
             let norms: Vec<f64> = (0..n).map(|j| squares_from(x.column(j), 0).sqrt()).collect();
             // The longer column first: rotations then converge fastest (de Rijk 1989).
             let order = descending(&norms);
@@ -210,7 +210,7 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Makes two columns orthogonal, unless they are.
+    /// Rotates two columns so that they are orthogonal, unless they are.
     #[inline(always)]
     fn pair(&mut self, p: usize, q: usize) {
         let (x, y) = self.x.two(p, q);
@@ -231,26 +231,26 @@ impl Sweep<'_> {
         rotate(x, y, cosine, tangent * cosine);
         let squares = [(p, a, a - tangent * product), (q, b, b + tangent * product)];
         for (j, before, after) in squares {
-            // What is left of a subtraction has lost digits.
+            // The updated norm has lost digits to cancellation.
             let after = if after < 0.5 * before { squares_from(self.x.column(j), 0) } else { after };
             self.norms[j] = after.sqrt();
         }
     }
 }
 
-/// Puts unit vectors that are orthogonal to all others in the place of the first `missing` columns.
+/// Completes an orthonormal basis: replaces the first `missing` columns by unit vectors orthogonal to all others.
 fn complete(vectors: &mut Mat<f64>, missing: usize) {
     let n = vectors.ncols();
     let mut taken = vec![false; n];
     for k in (0..missing).rev() {
-        // The axis that the others cover least.
+        // The coordinate axis farthest from the span of the others.
         let covered = |i: usize| (k + 1..n).map(|j| vectors[(i, j)] * vectors[(i, j)]).sum::<f64>();
         let free = (0..n).filter(|&i| !taken[i]).min_by(|&i, &j| covered(i).total_cmp(&covered(j)));
         let Some(axis) = free else { return };
         taken[axis] = true;
         let mut x = vec![0.0; n];
         x[axis] = 1.0;
-        // Twice, for the first time leaves rounding.
+        // Gram-Schmidt twice: once leaves rounding.
         for j in (k + 1..n).chain(k + 1..n) {
             let other = column(vectors.as_ref(), j);
             let along: f64 = x.iter().zip(other).map(|(x, y)| x * y).sum();
@@ -273,14 +273,14 @@ fn dot(x: &[f64], y: &[f64]) -> f64 {
     total(sums)
 }
 
-/// `Σ x_i²` from an entry on.
+/// `Σ x_i²` over `i ≥ from`.
 #[inline(always)]
 fn squares_from(x: &[f64], from: usize) -> f64 {
     let (head, rest) = x[from..].split_at(from.next_multiple_of(LANES).min(x.len()) - from);
     head.iter().map(|x| x * x).sum::<f64>() + dot(rest, rest)
 }
 
-/// The sums of registers, then of their halves: one order for all processors.
+/// Reduces the lanes pairwise: one order of additions for all processors.
 #[inline(always)]
 fn total(mut sums: [f64; LANES]) -> f64 {
     let mut width = LANES / 2;

@@ -1,14 +1,15 @@
-//! Eigenvalues and eigenvectors of a symmetric matrix.
+//! The symmetric eigenproblem.
 //!
-//! Two ways, by size: Householder tridiagonalisation with implicit QR iteration ([`qr_iteration`]) up to 32 columns, and
-//! blocked tridiagonalisation ([`tridiagonalize`]) with divide and conquer ([`divide_and_conquer`]) above. Both are accurate
-//! to `eps·λ_max`. For matrices graded by the units of their columns, [`graded`] finds eigenvalues to high relative accuracy
-//! by one-sided Jacobi rotations ([`jacobi`]).
+//! Two algorithms, by order: Householder tridiagonalisation with implicit QR iteration ([`qr_iteration`]) up to 32, and
+//! Householder tridiagonalisation ([`tridiagonalize`]) with divide and conquer ([`divide_and_conquer`]) above; order 2 is one
+//! Jacobi rotation. All are accurate to `eps·λ_max`. For matrices graded by the units of their columns, [`graded`] finds
+//! eigenvalues to high relative accuracy by one-sided Jacobi rotations ([`jacobi`]).
 //!
-//! Every factorisation checks its input for NaN and infinity first: the eigenvalue iteration would otherwise
-//! run on for seconds before it gives up. A common power of two is taken out before an eigenproblem, so that
-//! entries of any uniform scale converge.
+//! The input is checked for NaN and infinity first: the iteration would otherwise run for seconds before it fails. A matrix of
+//! extreme scale is multiplied by a power of two, so that any uniform scale converges.
 
+#[cfg(test)]
+mod accuracy;
 pub mod divide_and_conquer;
 pub mod graded;
 pub mod jacobi;
@@ -34,16 +35,16 @@ pub struct Eigen {
     pub vectors: Mat<f64>,
 }
 
-/// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
+/// The eigendecomposition of a symmetric matrix, of which only the lower triangle is read. `what` names it in errors.
 pub fn eigen(matrix: MatRef<'_, f64>, what: &'static str, workspace: &mut Workspace) -> Result<Eigen> {
     let mut copy = workspace.take(matrix.nrows());
     copy.copy_from_triangular_lower(matrix);
-    eigen_of(copy, what, workspace)
+    eigen_in_place(copy, what, workspace)
 }
 
-/// The same, for a matrix that is no longer needed.
-pub fn eigen_of(mut matrix: Mat<f64>, what: &'static str, workspace: &mut Workspace) -> Result<Eigen> {
-    // No cell of the caller's rows: what was computed from them left the range.
+/// The eigendecomposition of a symmetric matrix, overwriting it; only the lower triangle is read. `what` names it in errors.
+pub fn eigen_in_place(mut matrix: Mat<f64>, what: &'static str, workspace: &mut Workspace) -> Result<Eigen> {
+    // The matrix was computed by a caller: a value that is not finite is an overflow, not a cell of the user's table.
     check_finite_lower(matrix.as_ref()).map_err(|_| Error::OutOfRange { what })?;
     let exponent = extreme_exponent(max_abs_lower(matrix.as_ref()));
     if exponent != 0 {
@@ -51,11 +52,11 @@ pub fn eigen_of(mut matrix: Mat<f64>, what: &'static str, workspace: &mut Worksp
     }
     let mut eigen = match matrix.nrows() {
         0 => Eigen { values: Vec::new(), vectors: matrix },
-        2 => eigen_of_two(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]),
-        n => if n <= qr_iteration::LARGEST {
-            eigen_of_few(&matrix, workspace)
+        2 => eigen_2x2(matrix[(0, 0)], matrix[(1, 0)], matrix[(1, 1)]),
+        n => if n <= qr_iteration::MAX_ORDER {
+            eigen_small(&matrix, workspace)
         } else {
-            eigen_of_many(matrix, workspace)
+            eigen_large(matrix, workspace)
         }
         .ok_or(Error::NoConvergence { what })?,
     };
@@ -67,22 +68,22 @@ pub fn eigen_of(mut matrix: Mat<f64>, what: &'static str, workspace: &mut Worksp
 }
 
 /// `A = HTHᵀ`, `T = QΛQᵀ`, so that the eigenvectors are `HQ`.
-fn eigen_of_many(matrix: Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
+fn eigen_large(matrix: Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
     let n = matrix.nrows();
     let par = parallelism(n);
-    let (mut q, mut room) = (workspace.take(n), workspace.take(n));
-    let (mut values, mut below, reflections) = blocked::reduce(matrix, par);
-    let order = divide_and_conquer::eigen(&mut values, &mut below, q.as_mut(), room.as_mut(), par)?;
+    let (mut q, mut scratch) = (workspace.take(n), workspace.take(n));
+    let (mut values, mut below, reflectors) = blocked::reduce(matrix, par);
+    let order = divide_and_conquer::eigen(&mut values, &mut below, q.as_mut(), scratch.as_mut(), par)?;
     for (k, &j) in order.iter().enumerate() {
-        column_mut(room.as_mut(), k).copy_from_slice(column(q.as_ref(), j));
+        column_mut(scratch.as_mut(), k).copy_from_slice(column(q.as_ref(), j));
     }
-    reflections.apply(room.as_mut());
+    reflectors.apply(scratch.as_mut());
     workspace.give(q);
-    workspace.give(reflections.basis);
-    Some(Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors: room })
+    workspace.give(reflectors.basis);
+    Some(Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors: scratch })
 }
 
-fn eigen_of_few(matrix: &Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
+fn eigen_small(matrix: &Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
     let n = matrix.nrows();
     let mut columns = qr_iteration::identity();
     let values = qr_iteration::eigen(matrix.as_ref(), &mut columns)?;
@@ -94,9 +95,9 @@ fn eigen_of_few(matrix: &Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
     Some(Eigen { values: order.iter().map(|&j| values[j]).collect(), vectors })
 }
 
-/// One rotation of Jacobi's for `[[p, q], [q, r]]`. The general routine treats two rows by a formula
-/// that cancels: of diag(1, 1e-8) it returns the small eigenvalue with half its digits.
-fn eigen_of_two(p: f64, q: f64, r: f64) -> Eigen {
+/// One Jacobi rotation for `[[p, q], [q, r]]`. The general routine would solve order 2 by a formula that cancels: of
+/// diag(1, 1e-8) it returned the small eigenvalue with half its digits.
+fn eigen_2x2(p: f64, q: f64, r: f64) -> Eigen {
     let tangent = if q == 0.0 {
         0.0
     } else {

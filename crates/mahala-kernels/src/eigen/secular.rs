@@ -1,24 +1,24 @@
-//! The secular equation, `1/ρ + Σ z_i²/(d_i − λ) = 0`: the eigenvalues of `diag(d) + ρ·zzᵀ`.
+//! The secular equation `1/ρ + Σ z_i²/(d_i − λ) = 0`, whose roots are the eigenvalues of `diag(d) + ρ·zzᵀ`.
 //!
-//! Between two neighbouring poles the function rises from −∞ to ∞, once through 0. A root is kept as its
-//! distance τ from the nearer pole, so that every difference `d_i − λ = (d_i − pole) − τ` has all its digits,
-//! however close to a pole the root is: the eigenvectors are made of these differences.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Between two neighbouring poles the function rises from −∞ to ∞ and has one root. A root is stored as its distance τ from
+//! the nearer pole, so that every difference `d_i − λ = (d_i − pole) − τ` has full relative accuracy, however close the root is
+//! to the pole: the eigenvectors are computed from these differences (Li 1993, LAPACK's `laed4`).
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
-use crate::simd::{as_eights, as_eights_mut, in_eights, sum_of_eight};
+use crate::simd::{as_lanes, as_lanes_mut, sum_lanes, with_lanes};
 use crate::view::{column, column_mut};
 use faer::MatMut;
 use pulp::{Arch, Simd, WithSimd};
 
 const EPSILON: f64 = f64::EPSILON / 2.0;
-/// Steps are superlinear, and bisection takes over where they are not.
-const MOST_STEPS: usize = 100;
+/// The limit of steps for one root: they converge superlinearly, with bisection as the fallback.
+const MAX_STEPS: usize = 100;
 
-/// Roots `first..` of the equation.
+/// The secular equation, to be solved for the roots `first..`.
 pub struct Roots<'a> {
-    /// Ascending, distinct.
+    /// The poles, ascending, distinct.
     pub d: &'a [f64],
-    /// No 0 among them.
+    /// The vector of the rank-one update; no entry is 0.
     pub z: &'a [f64],
     /// The weight of the rank-one update.
     pub rho: f64,
@@ -27,9 +27,8 @@ pub struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    /// As many roots as there are `values`: writes `d_i − λ_j` into column `j − first`, and returns for each i
-    /// what these roots contribute to `−ẑ_i² = Π_j (d_i − λ_j) / Π_{j≠i} (d_i − d_j)`. `None` if one was not
-    /// found.
+    /// Finds as many roots as there are `values`: writes `d_i − λ_j` into column `j − first`, and returns for each i the factor
+    /// of these roots in `−ẑ_i² = Π_j (d_i − λ_j) / Π_{j≠i} (d_i − d_j)`. `None` if an iteration did not converge.
     pub fn solve(self, differences: MatMut<'_, f64>, values: &mut [f64]) -> Option<Vec<f64>> {
         Arch::new().dispatch(Solve { roots: self, differences, values })
     }
@@ -52,11 +51,11 @@ impl WithSimd for Solve<'_> {
             let differences = &mut column_mut(self.differences.as_mut(), column)[..d.len()];
             *value = root(simd, d, z, rho, first + column, differences)?;
         }
-        let (count, fours) = (self.values.len(), self.values.len() / SHARING * SHARING);
-        for column in (0..fours).step_by(SHARING) {
-            self.multiply::<SHARING>(&mut products, column);
+        let (count, batched) = (self.values.len(), self.values.len() / BATCH * BATCH);
+        for column in (0..batched).step_by(BATCH) {
+            self.multiply::<BATCH>(&mut products, column);
         }
-        for column in fours..count {
+        for column in batched..count {
             self.multiply::<1>(&mut products, column);
         }
         Some(products)
@@ -93,7 +92,7 @@ impl Solve<'_> {
     }
 }
 
-/// The eigenvector `z_i/(d_i − λ)` of length 1 from the differences (which it uses up), in the order `grouped`.
+/// The unit eigenvector `z_i/(d_i − λ)` from the differences (overwritten), its entries in the order `grouped`.
 pub fn eigenvector(z: &[f64], differences: &mut [f64], grouped: &[usize], to: &mut [f64]) {
     Arch::new().dispatch(Vector { z, differences: &mut differences[..z.len()], grouped, to });
 }
@@ -111,20 +110,20 @@ impl WithSimd for Vector<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { z, differences, grouped, to } = self;
-        let square = in_eights!(S, divide(simd, z, &mut *differences));
+        let square = with_lanes!(S, divide(simd, z, &mut *differences));
         let scale = 1.0 / square.sqrt();
         to.iter_mut().zip(grouped).for_each(|(to, &i)| *to = scale * differences[i]);
     }
 }
 
-/// `x ← z/x`; returns the sum of the squares.
+/// `x ← z/x`, entry by entry; returns the sum of the squares.
 #[inline(always)]
 fn divide<S: Simd, const R: usize>(simd: S, z: &[f64], x: &mut [f64]) -> f64 {
     let mut squares = [simd.splat_f64s(0.0); R];
-    let ((xs, x_rest), (zs, z_rest)) = (as_eights_mut::<S, R>(x), as_eights::<S, R>(z));
-    let ((x_fours, x_left), (z_fours, z_left)) = (xs.as_chunks_mut::<SHARING>(), zs.as_chunks::<SHARING>());
-    for (x, z) in x_fours.iter_mut().zip(z_fours) {
-        *x = quotients(simd, *z, *x);
+    let ((xs, x_rest), (zs, z_rest)) = (as_lanes_mut::<S, R>(x), as_lanes::<S, R>(z));
+    let ((x_batches, x_left), (z_batches, z_left)) = (xs.as_chunks_mut::<BATCH>(), zs.as_chunks::<BATCH>());
+    for (x, z) in x_batches.iter_mut().zip(z_batches) {
+        *x = batch_divide(simd, *z, *x);
         for x in x {
             for r in 0..R {
                 squares[r] = simd.mul_add_e_f64s(x[r], x[r], squares[r]);
@@ -137,7 +136,7 @@ fn divide<S: Simd, const R: usize>(simd: S, z: &[f64], x: &mut [f64]) -> f64 {
             squares[r] = simd.mul_add_e_f64s(x[r], x[r], squares[r]);
         }
     }
-    let mut square = sum_of_eight(simd, squares);
+    let mut square = sum_lanes(simd, squares);
     for (x, z) in x_rest.iter_mut().zip(z_rest) {
         *x = z / *x;
         square += *x * *x;
@@ -145,7 +144,7 @@ fn divide<S: Simd, const R: usize>(simd: S, z: &[f64], x: &mut [f64]) -> f64 {
     square
 }
 
-/// The sums over the poles up to the root's, and over those above.
+/// `Σ z²/(d − λ)` and its derivative, over the poles below the root and over those above.
 #[derive(Clone, Copy)]
 struct Sums {
     below: f64,
@@ -156,22 +155,23 @@ struct Sums {
 
 #[inline(always)]
 fn evaluate<S: Simd>(simd: S, d: &[f64], z: &[f64], j: usize, pole: f64, tau: f64) -> Sums {
-    let (below, below_slope) = in_eights!(S, sums(simd, &d[..=j], &z[..=j], pole, tau));
-    let (above, above_slope) = in_eights!(S, sums(simd, &d[j + 1..], &z[j + 1..], pole, tau));
+    let (below, below_slope) = with_lanes!(S, sums(simd, &d[..=j], &z[..=j], pole, tau));
+    let (above, above_slope) = with_lanes!(S, sums(simd, &d[j + 1..], &z[j + 1..], pole, tau));
     Sums { below, below_slope, above, above_slope }
 }
 
-/// Quotients that share a division, which takes as long as a dozen products.
-const SHARING: usize = 4;
+/// Quotients of one batch inversion: a division takes as long as a dozen products.
+const BATCH: usize = 4;
 
-/// `z/x` for differences x. Poles at most 2 in size are left, some 1e-15 apart and each with a z at least as large (others
-/// were deflated), so a root is 1e-31 or more from its pole, and a product of four is far from the ends of the range.
+/// Four quotients `z/x` with one division (batch inversion, Montgomery's trick), for differences x. After deflation the poles
+/// are at most 2 in size, at least some 1e-15 apart, each with a z at least that large, so a root is 1e-31 or more from its
+/// pole, and a product of four differences neither overflows nor underflows.
 #[inline(always)]
-fn quotients<S: Simd, const R: usize>(
+fn batch_divide<S: Simd, const R: usize>(
     simd: S,
-    z: [[S::f64s; R]; SHARING],
-    x: [[S::f64s; R]; SHARING],
-) -> [[S::f64s; R]; SHARING] {
+    z: [[S::f64s; R]; BATCH],
+    x: [[S::f64s; R]; BATCH],
+) -> [[S::f64s; R]; BATCH] {
     let mut all = x;
     for r in 0..R {
         let (low, high) = (simd.mul_f64s(x[0][r], x[1][r]), simd.mul_f64s(x[2][r], x[3][r]));
@@ -185,21 +185,21 @@ fn quotients<S: Simd, const R: usize>(
     all
 }
 
-/// `Σ z²/(δ − τ)` and its derivative.
+/// `Σ z²/((d − pole) − τ)` and its derivative.
 #[inline(always)]
 fn sums<S: Simd, const R: usize>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: f64) -> (f64, f64) {
     let (poles, taus) = (simd.splat_f64s(pole), simd.splat_f64s(tau));
     let zero = simd.splat_f64s(0.0);
     let (mut values, mut slopes) = ([[zero; R]; 2], [[zero; R]; 2]);
-    let ((ds, d_rest), (zs, z_rest)) = (as_eights::<S, R>(d), as_eights::<S, R>(z));
-    let ((d_fours, d_left), (z_fours, z_left)) = (ds.as_chunks::<SHARING>(), zs.as_chunks::<SHARING>());
-    for (d, z) in d_fours.iter().zip(z_fours) {
+    let ((ds, d_rest), (zs, z_rest)) = (as_lanes::<S, R>(d), as_lanes::<S, R>(z));
+    let ((d_batches, d_left), (z_batches, z_left)) = (ds.as_chunks::<BATCH>(), zs.as_chunks::<BATCH>());
+    for (d, z) in d_batches.iter().zip(z_batches) {
         let mut x = *d;
         for x in x.as_flattened_mut() {
             *x = simd.sub_f64s(simd.sub_f64s(*x, poles), taus);
         }
-        let quotients = quotients(simd, *z, x);
-        for k in 0..SHARING {
+        let quotients = batch_divide(simd, *z, x);
+        for k in 0..BATCH {
             for r in 0..R {
                 let quotient = quotients[k][r];
                 values[k % 2][r] = simd.mul_add_e_f64s(z[k][r], quotient, values[k % 2][r]);
@@ -218,7 +218,7 @@ fn sums<S: Simd, const R: usize>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: 
         values[0][r] = simd.add_f64s(values[0][r], values[1][r]);
         slopes[0][r] = simd.add_f64s(slopes[0][r], slopes[1][r]);
     }
-    let (mut value, mut slope) = (sum_of_eight(simd, values[0]), sum_of_eight(simd, slopes[0]));
+    let (mut value, mut slope) = (sum_lanes(simd, values[0]), sum_lanes(simd, slopes[0]));
     for (d, z) in d_rest.iter().zip(z_rest) {
         let quotient = z / ((d - pole) - tau);
         value += z * quotient;
@@ -231,7 +231,7 @@ fn sums<S: Simd, const R: usize>(simd: S, d: &[f64], z: &[f64], pole: f64, tau: 
 fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences: &mut [f64]) -> Option<f64> {
     let k = d.len();
     let constant = 1.0 / rho;
-    // The nearer pole, the bracket and a first guess.
+    // The nearer pole, the bracket and the initial guess.
     let (pole, mut low, mut high, mut tau);
     if j + 1 == k {
         pole = d[j];
@@ -246,7 +246,7 @@ fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences:
         let middle = 0.5 * gap;
         let at = evaluate(simd, d, z, j, d[j], middle);
         let (s, t) = (z[j] * z[j], z[j + 1] * z[j + 1]);
-        // All but the two poles next to the root, held as they are in the middle.
+        // The terms of all other poles, evaluated in the middle of the interval.
         let rest = constant + (at.below + s / middle) + (at.above - t / middle);
         let f = constant + at.below + at.above;
         if f >= 0.0 {
@@ -268,7 +268,7 @@ fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences:
     }
     let (left, right) = (d[j] - pole, if j + 1 < k { d[j + 1] - pole } else { f64::INFINITY });
     let mut found = false;
-    for _ in 0..MOST_STEPS {
+    for _ in 0..MAX_STEPS {
         if !(tau > low && tau < high) {
             tau = low + 0.5 * (high - low);
             if tau == low || tau == high {
@@ -289,7 +289,7 @@ fn root<S: Simd>(simd: S, d: &[f64], z: &[f64], rho: f64, j: usize, differences:
         } else {
             high = tau;
         }
-        // The middle way: poles at both sides, with the slopes of their sides.
+        // Li's middle way: a rational interpolant with the two adjacent poles and the derivatives of both sums.
         let step = if j + 1 < k {
             let (to_left, to_right) = (left - tau, right - tau);
             let c = f - to_left * at.below_slope - to_right * at.above_slope;

@@ -1,30 +1,29 @@
-//! Which rows may be among a query's `k` best, while scores are known up to rounding.
+//! The candidate list of a query: all rows that may be among its `k` best, given approximate scores.
 //!
-//! If `k` scores are at least τ, and each is off by at most E, then the true k-th best is at least τ − E,
-//! and a row that belongs to the best has a computed score of at least τ − 2E. What is below that is never
-//! stored.
+//! If `k` scores are at least τ, each with an error of at most E, then the true k-th best is at least τ − E, and a row that
+//! belongs to the `k` best has a computed score of at least τ − 2E. Lower scores are never stored.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The candidates of one query: all rows whose score may still be among the `k` best.
 pub struct Candidates {
-    /// How many neighbours are wanted.
+    /// The number of neighbours.
     pub k: usize,
-    /// How far a score may be off.
+    /// The bound on the error of a score.
     pub error: f32,
     /// Scores below this cannot be among the `k` best: the k-th best so far minus twice the error.
     bound: f32,
-    /// The `k` best scores so far, the worst of them on top.
+    /// The `k` best scores so far, as a heap with the worst on top.
     best: BinaryHeap<Reverse<i32>>,
     found: Vec<(f32, u32)>,
     prune_at: usize,
 }
 
 impl Candidates {
-    /// No candidate yet.
+    /// An empty list.
     pub fn new(k: usize, error: f32) -> Self {
-        // Every finite score reaches the first bound; the −∞ of rows that only fill a panel does not.
+        // Every finite score reaches the first bound; the −∞ of padding rows does not.
         let (best, found) = (BinaryHeap::with_capacity(k), Vec::with_capacity(2 * k));
         Self { k, error, bound: f32::MIN, best, found, prune_at: 4 * k + 64 }
     }
@@ -32,12 +31,12 @@ impl Candidates {
     /// Raises the bound: `k` scores are known to be at least `kth`. Returns the bound.
     pub fn raise(&mut self, kth: f32) -> f32 {
         let bound = kth - 2.0 * self.error;
-        // Rounded down, so that the bound stays one; never below what every finite score reaches.
+        // Rounded down, so that it remains a bound; never below the first one.
         self.bound = (bound - bound.abs() * f32::EPSILON).max(self.bound);
         self.bound
     }
 
-    /// Stores a row whose score reaches the bound; returns the bound then.
+    /// Stores a row if its score reaches the bound; returns the updated bound.
     pub fn offer(&mut self, score: f32, row: usize) -> f32 {
         if score >= self.bound {
             self.push(score, row);
@@ -62,25 +61,25 @@ impl Candidates {
         }
     }
 
-    /// How many are stored.
-    pub fn len(&self) -> usize {
+    /// The number of candidates stored.
+    pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// Drops what the bound has passed.
+    /// Removes candidates below the current bound.
     pub fn prune(&mut self) {
         let bound = self.bound;
         self.found.retain(|candidate| candidate.0 >= bound);
     }
 
-    /// The candidates, in the order of the rows.
+    /// The rows of the candidates, in ascending order.
     pub fn into_indices(self) -> impl Iterator<Item = usize> {
         let bound = self.bound;
         self.found.into_iter().filter(move |found| found.0 >= bound).map(|(_, row)| row as usize)
     }
 }
 
-/// An integer that orders as the number does.
+/// Maps a float to an integer of the same order.
 fn ordered(x: f32) -> i32 {
     let bits = x.to_bits().cast_signed();
     bits ^ ((bits >> 31) & i32::MAX)

@@ -1,31 +1,31 @@
-//! The squared Euclidean distance by the plain formula `Σ(x_j − y_j)²`, in double precision and in a fixed order of eight
-//! partial sums: every build gives the same bits, for none fuses multiplication and addition.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! The squared Euclidean distance `Σ(x_j − y_j)²` in double precision, in eight lanes: every build gives the same bits, because
+//! none uses fused multiply-add.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
-use crate::simd::{Work, run};
+use crate::simd::{Kernel, dispatch};
 
-/// `Σ(x_j − y_j)²`.
+/// The squared distance `Σ(x_j − y_j)²` of two rows.
 pub fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
     squared_distances(x, [y])[0]
 }
 
-/// [`squared_distance`] from one row to several, all at once: while one is waited for, others come from memory.
+/// [`squared_distance`] from one row to `N` others, interleaved to hide memory latency.
 pub fn squared_distances<const N: usize>(x: &[f64], ys: [&[f64]; N]) -> [f64; N] {
-    run(SquaredDistances(x, ys))
+    dispatch(SquaredDistances(x, ys))
 }
 
 struct SquaredDistances<'a, const N: usize>(&'a [f64], [&'a [f64]; N]);
 
-impl<const N: usize> Work for SquaredDistances<'_, N> {
+impl<const N: usize> Kernel for SquaredDistances<'_, N> {
     type Output = [f64; N];
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> [f64; N] {
+    fn call<const FMA: bool>(self) -> [f64; N] {
         let (x, x_rest) = self.0.as_chunks::<8>();
         let mut sums = [[0f64; 8]; N];
-        let eights = self.1.map(|y| &y.as_chunks::<8>().0[..x.len()]);
+        let chunks = self.1.map(|y| &y.as_chunks::<8>().0[..x.len()]);
         for (j, x) in x.iter().enumerate() {
-            for (sums, y) in sums.iter_mut().zip(&eights) {
+            for (sums, y) in sums.iter_mut().zip(&chunks) {
                 for ((sum, x), y) in sums.iter_mut().zip(x).zip(&y[j]) {
                     *sum += (x - y) * (x - y);
                 }

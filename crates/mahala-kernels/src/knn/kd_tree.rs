@@ -1,138 +1,141 @@
-//! Exact nearest neighbours in few columns by a k-d tree: rows are cut at the median of the widest column until few are
-//! left, and a search leaves out every part whose box is farther away than the k best so far.
+//! k-d tree for exact nearest neighbours in few columns: rows are split at the median of the widest column down to leaves, and
+//! a search prunes every node whose bounding box is farther away than the k best so far.
 //!
-//! The distance to a box is that to its nearest point, by the same formula as that to a row, in the same order: no rounding
-//! makes it the larger of the two. So the answer is that of the plain search, ties included.
+//! The distance to a box is that to its nearest point, computed by the formula and in the order of the distance to a row, so
+//! rounding never makes it the larger of the two. The result is that of the exhaustive search, ties included.
 
 use crate::parallel::both;
 use crate::rows::RowsRef;
 use faer::Par;
 use rayon::prelude::*;
 
-/// With more columns the plain search is as fast (`./bench --only trees`).
-const COLUMNS: usize = 6;
-/// Fewer rows than this, doubled with every column, are searched faster without a tree.
-const ROWS: usize = 1500;
-/// A tree takes as long to plant as a plain search with a thousand queries.
-const QUERIES: usize = 2000;
-/// The best so far are a sorted list: too long a one is slow.
-const NEIGHBOURS: usize = 100;
-/// Rows of a part that is not cut any more, at most.
+/// The largest number of columns: with more the exhaustive search is as fast (`./bench --only trees`).
+const MAX_COLUMNS: usize = 6;
+/// The least number of rows, doubled with every column: fewer are searched faster without a tree.
+const MIN_ROWS: usize = 1500;
+/// The least number of queries: building a tree takes as long as an exhaustive search with a thousand.
+const MIN_QUERIES: usize = 2000;
+/// The largest k: the best so far are a sorted list, which is slow if long.
+const MAX_K: usize = 100;
+/// The largest number of rows in a leaf.
 const LEAF: usize = 16;
-/// Halves of this many rows are cut by two threads.
-const SHARED: usize = 2000;
-/// Queries that one thread answers at a time.
-const TOGETHER: usize = 64;
+/// From this many rows on the two halves are built in parallel.
+const PARALLEL_FROM: usize = 2000;
+/// Queries of one parallel task.
+const QUERY_BLOCK: usize = 64;
 
-/// A row, with zeros for the columns it does not have: they change no distance.
-type Point = [f64; COLUMNS];
+/// A row padded with zeros, which change no distance.
+type Point = [f64; MAX_COLUMNS];
 
-/// Rows in the order of the tree.
+/// A k-d tree over copies of the rows.
 #[derive(Debug, Clone)]
 pub struct Tree {
     points: Vec<Point>,
-    /// The number of each row.
+    /// The row index of each point.
     rows: Vec<usize>,
-    /// The parts: the whole first, the halves of part `i` at `2i + 1` and `2i + 2`.
-    parts: Vec<Part>,
+    /// The nodes: the root first, the children of node `i` at `2i + 1` and `2i + 2`.
+    nodes: Vec<Node>,
 }
 
-/// What is known of a part without looking at its rows.
+/// The bounding box of a node's rows.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct Node {
     low: Point,
     high: Point,
-    /// The first of its rows.
+    /// The smallest row index in it.
     first_row: usize,
 }
 
-/// The best rows so far, nearest first, equal distances by row.
+/// The k best rows so far, nearest first, equal distances by row index.
 struct Best {
     k: usize,
     found: Vec<(f64, usize)>,
 }
 
-/// Whether a tree is the faster way: for a search with so many queries, or for any if there is one already.
-pub fn pays(rows: RowsRef<'_>, queries: Option<usize>, k: usize) -> bool {
-    let many = queries.is_none_or(|queries| queries >= QUERIES);
-    rows.columns() <= COLUMNS && rows.len() >= ROWS << rows.columns() && many && k <= NEIGHBOURS
+/// Whether a tree is faster: for so many queries if it has to be built, for any number (`None`) if it exists.
+pub fn is_faster(rows: RowsRef<'_>, queries: Option<usize>, k: usize) -> bool {
+    let many = queries.is_none_or(|queries| queries >= MIN_QUERIES);
+    rows.columns() <= MAX_COLUMNS && rows.len() >= MIN_ROWS << rows.columns() && many && k <= MAX_K
 }
 
 impl Tree {
-    /// Of at most [`COLUMNS`] columns.
+    /// Builds the tree of rows with at most [`MAX_COLUMNS`] columns.
     pub fn new(rows: RowsRef<'_>) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         let depth = rows.len().div_ceil(LEAF).next_power_of_two().ilog2();
         let all: Vec<Point> = (0..rows.len()).map(|i| point(rows.row(i))).collect();
-        arrange(&all, &mut order, depth);
+        partition(&all, &mut order, depth);
         let points: Vec<Point> = order.iter().map(|&i| all[i]).collect();
-        let mut tree = Self { points, rows: order, parts: Vec::new() };
-        tree.parts = vec![Part::NOTHING; (2 << depth) - 1];
-        tree.describe(0, 0, rows.len());
+        let mut tree = Self { points, rows: order, nodes: Vec::new() };
+        tree.nodes = vec![Node::EMPTY; (2 << depth) - 1];
+        tree.bound(0, 0, rows.len());
         tree
     }
 
-    /// The `k` nearest rows of each query: distances and row numbers, query after query.
+    /// The `k` nearest rows of each query: distances and row indices, query after query.
     pub fn search(&self, queries: RowsRef<'_>, k: usize) -> Vec<(f64, usize)> {
-        let chunks: Vec<&[f64]> = queries.values().chunks(TOGETHER * queries.columns()).collect();
-        let answers = chunks.into_par_iter().map(|chunk| {
-            let mut answers = Vec::with_capacity(TOGETHER * k);
+        let chunks: Vec<&[f64]> = queries.values().chunks(QUERY_BLOCK * queries.columns()).collect();
+        let results = chunks.into_par_iter().map(|chunk| {
+            let mut results = Vec::with_capacity(QUERY_BLOCK * k);
             for query in chunk.chunks_exact(queries.columns()) {
                 let mut best = Best { k, found: Vec::with_capacity(k + 1) };
-                self.look(0, 0, self.points.len(), &point(query), &mut best);
-                answers.extend(best.found.into_iter().map(|(square, row)| (square.sqrt(), row)));
+                self.search_node(0, 0, self.points.len(), &point(query), &mut best);
+                results.extend(best.found.into_iter().map(|(square, row)| (square.sqrt(), row)));
             }
-            answers
+            results
         });
-        let answers: Vec<Vec<(f64, usize)>> = answers.collect();
-        answers.into_iter().flatten().collect()
+        let results: Vec<Vec<(f64, usize)>> = results.collect();
+        results.into_iter().flatten().collect()
     }
 
-    /// Describes a part and those within it.
-    fn describe(&mut self, part: usize, start: usize, end: usize) -> Part {
-        self.parts[part] = if let Some((middle, [one, two])) = self.halves(part, start, end) {
-            self.describe(one, start, middle).and(&self.describe(two, middle, end))
+    /// Computes the bounding boxes of a node and its descendants.
+    fn bound(&mut self, node: usize, start: usize, end: usize) -> Node {
+        self.nodes[node] = if let Some((middle, [one, two])) = self.children(node, start, end) {
+            self.bound(one, start, middle).union(&self.bound(two, middle, end))
         } else {
             let rows = self.points[start..end].iter().zip(&self.rows[start..end]);
-            rows.fold(Part::NOTHING, |part, (&p, &first_row)| part.and(&Part { low: p, high: p, first_row }))
+            rows.fold(Node::EMPTY, |node, (&p, &first_row)| node.union(&Node { low: p, high: p, first_row }))
         };
-        self.parts[part]
+        self.nodes[node]
     }
 
-    /// Where a part is cut, and its halves, if it is.
-    fn halves(&self, part: usize, start: usize, end: usize) -> Option<(usize, [usize; 2])> {
-        let halves = [2 * part + 1, 2 * part + 2];
-        (halves[1] < self.parts.len()).then_some((middle(start, end), halves))
+    /// The split position and the two children of a node; none for a leaf.
+    fn children(&self, node: usize, start: usize, end: usize) -> Option<(usize, [usize; 2])> {
+        let children = [2 * node + 1, 2 * node + 2];
+        (children[1] < self.nodes.len()).then_some((middle(start, end), children))
     }
 
-    /// Offers the rows of a part, but for those that cannot be among the best.
-    fn look(&self, part: usize, start: usize, end: usize, query: &Point, best: &mut Best) {
-        let Some((middle, [one, two])) = self.halves(part, start, end) else {
+    /// Searches a node, pruning children that cannot hold any of the best.
+    fn search_node(&self, node: usize, start: usize, end: usize, query: &Point, best: &mut Best) {
+        let Some((middle, [one, two])) = self.children(node, start, end) else {
             for (point, &row) in self.points[start..end].iter().zip(&self.rows[start..end]) {
                 best.offer(square(query, point), row);
             }
             return;
         };
-        let [to_one, to_two] = [one, two].map(|half| self.parts[half].nearest(query));
+        let [to_one, to_two] = [one, two].map(|half| self.nodes[half].nearest(query));
         let mut ways = [(to_one, one, start, middle), (to_two, two, middle, end)];
         if to_two < to_one {
             ways.swap(0, 1);
         }
         for ((square, first_row), half, start, end) in ways {
             if best.takes(square, first_row) {
-                self.look(half, start, end, query, best);
+                self.search_node(half, start, end, query, best);
             }
         }
     }
 }
 
-impl Part {
-    /// Without rows.
-    const NOTHING: Self =
-        Self { low: [f64::INFINITY; COLUMNS], high: [f64::NEG_INFINITY; COLUMNS], first_row: usize::MAX };
+impl Node {
+    /// The bounding box of no row.
+    const EMPTY: Self = Self {
+        low: [f64::INFINITY; MAX_COLUMNS],
+        high: [f64::NEG_INFINITY; MAX_COLUMNS],
+        first_row: usize::MAX,
+    };
 
-    /// Both together.
-    fn and(&self, other: &Self) -> Self {
+    /// The bounding box of two nodes.
+    fn union(&self, other: &Self) -> Self {
         let pairs = |x: &Point, y: &Point, f: fn(f64, f64) -> f64| std::array::from_fn(|j| f(x[j], y[j]));
         Self {
             low: pairs(&self.low, &other.low, f64::min),
@@ -141,7 +144,7 @@ impl Part {
         }
     }
 
-    /// The squared distance of the box, and the first row in it: none of its rows comes before these.
+    /// The squared distance to the box, and its smallest row index: a lower bound on the rank of its rows.
     fn nearest(&self, query: &Point) -> (f64, usize) {
         let inside = std::array::from_fn(|j| query[j].max(self.low[j]).min(self.high[j]));
         (square(query, &inside), self.first_row)
@@ -164,23 +167,23 @@ impl Best {
     }
 }
 
-/// Cuts at the median of the widest column; equal values by row, so that the order is one.
-fn arrange(points: &[Point], order: &mut [usize], depth: u32) {
+/// Partitions at the median of the widest column, recursively; equal values by row index, so that the order is unique.
+fn partition(points: &[Point], order: &mut [usize], depth: u32) {
     if depth == 0 {
         return;
     }
     let whole = order
         .iter()
-        .fold(Part::NOTHING, |whole, &i| whole.and(&Part { low: points[i], high: points[i], first_row: i }));
+        .fold(Node::EMPTY, |whole, &i| whole.union(&Node { low: points[i], high: points[i], first_row: i }));
     let width = |j: usize| whole.high[j] - whole.low[j];
-    let widest = (1..COLUMNS).fold(0, |widest, j| if width(j) > width(widest) { j } else { widest });
+    let widest = (1..MAX_COLUMNS).fold(0, |widest, j| if width(j) > width(widest) { j } else { widest });
     let middle = middle(0, order.len());
     order.select_nth_unstable_by(middle, |&a, &b| {
         points[a][widest].total_cmp(&points[b][widest]).then(a.cmp(&b))
     });
     let (left, right) = order.split_at_mut(middle);
-    let parallel = if middle < SHARED { Par::Seq } else { Par::rayon(2) };
-    both(parallel, || arrange(points, left, depth - 1), || arrange(points, right, depth - 1));
+    let parallel = if middle < PARALLEL_FROM { Par::Seq } else { Par::rayon(2) };
+    both(parallel, || partition(points, left, depth - 1), || partition(points, right, depth - 1));
 }
 
 fn middle(start: usize, end: usize) -> usize {
@@ -188,15 +191,15 @@ fn middle(start: usize, end: usize) -> usize {
 }
 
 fn point(row: &[f64]) -> Point {
-    let mut point = [0.0; COLUMNS];
+    let mut point = [0.0; MAX_COLUMNS];
     point[..row.len()].copy_from_slice(row);
     point
 }
 
-/// `Σ(x_j − y_j)²`, as in `distance.rs`.
+/// `Σ(x_j − y_j)²`; the bits are those of `distance.rs`.
 fn square(x: &Point, y: &Point) -> f64 {
     let mut sum = 0.0;
-    for j in 0..COLUMNS {
+    for j in 0..MAX_COLUMNS {
         sum += (x[j] - y[j]) * (x[j] - y[j]);
     }
     sum
@@ -221,55 +224,55 @@ mod tests {
         Table((0..n * d).map(|_| f(random.uniform())).collect(), d)
     }
 
-    /// Few enough queries for the plain search.
-    fn assert_as_plain(rows: &Table, queries: &Table, k: usize) {
+    /// Compares with the exhaustive search, which few queries select.
+    fn assert_exhaustive(rows: &Table, queries: &Table, k: usize) {
         let (rows, queries) = (rows.view(), queries.view());
-        assert!(queries.len() < QUERIES);
+        assert!(queries.len() < MIN_QUERIES);
         let plain = Index::new(rows).search(rows, queries, k);
         assert_eq!(Tree::new(rows).search(queries, k), plain, "{} x {}, k = {k}", rows.len(), rows.columns());
     }
 
     #[test]
-    fn the_answer_is_that_of_the_plain_search() {
+    fn the_result_is_that_of_the_exhaustive_search() {
         for (n, d) in
             [(1, 1), (2, 3), (16, 2), (17, 2), (2000, 1), (2001, 2), (5000, 3), (3333, 4), (4000, 6)]
         {
-            for k in [1, 5, NEIGHBOURS].map(|k| k.min(n)) {
-                assert_as_plain(&rows(n, d, 1, |x| x), &rows(200, d, 2, |x| 1.2 * x - 0.1), k);
+            for k in [1, 5, MAX_K].map(|k| k.min(n)) {
+                assert_exhaustive(&rows(n, d, 1, |x| x), &rows(200, d, 2, |x| 1.2 * x - 0.1), k);
             }
         }
     }
 
     #[test]
     fn equal_distances_go_to_the_earlier_row() {
-        for d in 1..=COLUMNS {
+        for d in 1..=MAX_COLUMNS {
             // Few places, many rows at each.
-            assert_as_plain(
+            assert_exhaustive(
                 &rows(3000, d, 3, |x| (3.0 * x).floor()),
                 &rows(100, d, 4, |x| (6.0 * x).floor() / 2.0),
                 20,
             );
-            assert_as_plain(&rows(2500, d, 5, |_| 0.25), &rows(20, d, 6, |x| x), 9);
+            assert_exhaustive(&rows(2500, d, 5, |_| 0.25), &rows(20, d, 6, |x| x), 9);
         }
     }
 
     #[test]
     fn far_queries_and_uneven_columns_lose_nothing() {
-        assert_as_plain(&rows(2500, 3, 7, |x| 1e9 + x), &rows(50, 3, 8, |x| 1e9 + x), 5);
-        assert_as_plain(&rows(2500, 2, 9, |x| x), &rows(50, 2, 10, |x| 1e12 * x), 5);
-        assert_as_plain(&rows(2500, 4, 11, |x| x.powi(30)), &rows(50, 4, 12, |x| x.powi(9)), 5);
+        assert_exhaustive(&rows(2500, 3, 7, |x| 1e9 + x), &rows(50, 3, 8, |x| 1e9 + x), 5);
+        assert_exhaustive(&rows(2500, 2, 9, |x| x), &rows(50, 2, 10, |x| 1e12 * x), 5);
+        assert_exhaustive(&rows(2500, 4, 11, |x| x.powi(30)), &rows(50, 4, 12, |x| x.powi(9)), 5);
     }
 
     #[test]
-    fn a_search_with_many_queries_plants_a_tree_and_one_beyond_its_range_does_not() {
-        let table = rows(ROWS << 2, 2, 13, |x| x);
+    fn a_search_with_many_queries_builds_a_tree_and_one_beyond_its_range_does_not() {
+        let table = rows(MIN_ROWS << 2, 2, 13, |x| x);
         let knn = Index::new(table.view());
-        let (many, few) = (rows(QUERIES, 2, 14, |x| x), rows(3, 2, 15, |x| x));
+        let (many, few) = (rows(MIN_QUERIES, 2, 14, |x| x), rows(3, 2, 15, |x| x));
         let before = knn.search(table.view(), few.view(), 5);
         assert!(!knn.has_tree());
-        knn.search(table.view(), many.view(), NEIGHBOURS + 1);
+        knn.search(table.view(), many.view(), MAX_K + 1);
         assert!(!knn.has_tree());
-        knn.search(table.view(), rows(QUERIES, 2, 16, |x| 1e200 * x).view(), 5);
+        knn.search(table.view(), rows(MIN_QUERIES, 2, 16, |x| 1e200 * x).view(), 5);
         assert!(!knn.has_tree());
         knn.search(table.view(), many.view(), 5);
         assert!(knn.has_tree());

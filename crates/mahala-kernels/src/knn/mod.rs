@@ -1,5 +1,5 @@
-//! Exact k nearest neighbours: a scan of quantised rows, candidates within the error bound, and their distances in double
-//! precision.
+//! Exact k nearest neighbours: a scan of int16-quantised rows, candidates within the error bound, and re-ranking in double
+//! precision; a k-d tree for few columns.
 
 pub mod candidates;
 pub mod distance;

@@ -1,7 +1,8 @@
-//! Centred rows, dense or sparse, and the products a basis of their span is made of.
+//! Centred rows, dense or sparse, as a linear operator: the products from which a basis of their span is
+//! computed.
 //!
-//! Dense rows are centred a block of columns at a time, in a buffer; sparse rows are never centred: the mean
-//! is taken off the products.
+//! Dense rows are centred a block of columns at a time, in a buffer; sparse rows are never centred: the mean is
+//! subtracted from the products.
 
 use crate::data::Rows;
 use crate::data::column_stats::ColumnStatistics;
@@ -17,7 +18,7 @@ use mahala_kernels::scaling::{extreme_exponent, times_power_of_two};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// Rows as they come.
+/// The rows, dense or sparse.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cells<'a> {
     Dense(&'a Rows),
@@ -29,7 +30,7 @@ pub(crate) struct Centred<'a> {
     store: Store<'a>,
     pub(crate) mean: Vec<f64>,
     pub(crate) scale: Option<Vec<f64>>,
-    /// 0 unless squares could leave the range of 64-bit numbers.
+    /// 0 unless squares could overflow or underflow.
     pub(crate) exponent: i32,
     /// Columns that never vary.
     pub(crate) constant: Vec<usize>,
@@ -37,7 +38,7 @@ pub(crate) struct Centred<'a> {
 
 enum Store<'a> {
     Dense(&'a Rows),
-    /// Scaled, and the same by columns; and the scaled mean.
+    /// The scaled rows, their transpose, and the scaled mean.
     Sparse {
         rows: Cow<'a, SparseRows>,
         columns: SparseRows,
@@ -45,7 +46,7 @@ enum Store<'a> {
     },
 }
 
-/// Columns taken together: wide enough for the products, small enough for the cache.
+/// Columns of a block: wide enough for the products, small enough for the cache.
 const BLOCK: usize = 512;
 
 impl Cells<'_> {
@@ -65,7 +66,7 @@ impl Cells<'_> {
 }
 
 impl<'a> Centred<'a> {
-    /// Centres, and divides columns by their standard deviations if asked to.
+    /// Centres the rows, and divides columns by their standard deviations if `standardize`.
     ///
     /// # Errors
     /// Sparse cells whose squares leave the range.
@@ -216,7 +217,8 @@ impl<'a> Centred<'a> {
         }
     }
 
-    /// Block after block of columns, centred and scaled: each column of a block is a part of one row.
+    /// Calls a closure with block after block of columns, centred and scaled, transposed: each column of a block
+    /// is a part of one row.
     fn for_each_block(&self, rows: &Rows, mut work: impl FnMut(usize, MatRef<'_, f64>)) {
         let (n, d) = (rows.len(), rows.columns());
         let mut buffer = vec![0.0; n * BLOCK.min(d)];
@@ -238,7 +240,7 @@ fn centre(cells: &mut [f64], mean: &[f64], scale: Option<&[f64]>, exponent: i32)
     if exponent == 0 {
         cells.iter_mut().zip(mean).for_each(|(x, m)| *x -= m);
     } else {
-        // In units first: the difference itself might overflow.
+        // Scaled first: the difference itself might overflow.
         let unit = |x: f64| times_power_of_two(x, -exponent);
         cells.iter_mut().zip(mean).for_each(|(x, m)| *x = unit(*x) - unit(*m));
     }
@@ -247,8 +249,7 @@ fn centre(cells: &mut [f64], mean: &[f64], scale: Option<&[f64]>, exponent: i32)
     }
 }
 
-/// Takes the mean off both sides of a matrix of products: `(I − 11ᵀ/n)·K·(I − 11ᵀ/n)`; the means of its
-/// columns, as they were.
+/// Double centring of a Gram matrix, `(I − 11ᵀ/n)·K·(I − 11ᵀ/n)`; returns the means of its columns before.
 pub(crate) fn centre_gram(gram: &mut Mat<f64>) -> Vec<f64> {
     let n = gram.ncols();
     let means: Vec<f64> = (0..n).map(|j| gram.col(j).iter().sum::<f64>() / n as f64).collect();

@@ -1,9 +1,9 @@
-//! Mean and standard deviation of each column.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Column means and standard deviations.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::data::Rows;
 use mahala_kernels::scaling::{exponent_of, times_power_of_two};
-use mahala_kernels::simd::{Widest, Work, run_widest};
+use mahala_kernels::simd::{Avx512Kernel, Kernel, dispatch_avx512};
 use pulp::Simd;
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
@@ -20,15 +20,16 @@ pub struct ColumnStatistics {
 }
 
 impl ColumnStatistics {
-    /// Two passes; each column in a power of two of its own, so that squares stay in range.
+    /// Two passes; each column scaled by a power of two of its own, so that squares neither overflow nor
+    /// underflow.
     ///
     /// # Panics
     /// If there is no row.
     pub fn of(rows: &Rows) -> Self {
         let (n, first) = (rows.len(), rows.row(0));
         let mut peaks = vec![0.0; rows.columns()];
-        let mean = run_widest(Means { rows, peaks: Some(&mut peaks) });
-        // Not below 2^-1000, so that what takes it out is a number.
+        let mean = dispatch_avx512(Means { rows, peaks: Some(&mut peaks) });
+        // Not below 2^-1000, so that its inverse is finite.
         let units: Vec<i32> = peaks.iter().map(|&p| exponent_of(p).max(-1000)).collect();
         let factors: Vec<f64> = units.iter().map(|&unit| times_power_of_two(1.0, -unit)).collect();
         let centres: Vec<f64> = mean.iter().zip(&factors).map(|(m, factor)| m * factor).collect();
@@ -55,7 +56,7 @@ impl ColumnStatistics {
         &self.deviation
     }
 
-    /// From what is known of rows that are no longer at hand.
+    /// Statistics from the given means and deviations, of rows that are not kept.
     pub(crate) fn from_parts(rows: usize, mean: Vec<f64>, deviation: Vec<f64>) -> Self {
         let scale = deviation.iter().map(|&x| if x > 0.0 && x.is_finite() { x } else { 1.0 }).collect();
         Self { rows, mean, scale, deviation }
@@ -78,7 +79,7 @@ impl ColumnStatistics {
     }
 }
 
-/// The mean of each column of two tables together (or of one, given twice), and what divides it if asked for.
+/// The mean of each column over two tables (or one, given twice), and the standard deviations if `standardize`.
 ///
 /// # Panics
 /// If a table has no row.
@@ -91,12 +92,12 @@ pub(crate) fn mean_and_scale(first: &Rows, second: &Rows, scaled: bool) -> (Vec<
         }
         return (statistics.mean, Some(statistics.scale));
     }
-    let mean = run_widest(Means { rows: first, peaks: None });
+    let mean = dispatch_avx512(Means { rows: first, peaks: None });
     if one_table {
         return (mean, None);
     }
     let share = second.len() as f64 / (first.len() as f64 + second.len() as f64);
-    (between(&mean, &run_widest(Means { rows: second, peaks: None }), share), None)
+    (between(&mean, &dispatch_avx512(Means { rows: second, peaks: None }), share), None)
 }
 
 /// `x + share·(y − x)`
@@ -104,47 +105,47 @@ fn between(x: &[f64], y: &[f64], share: f64) -> Vec<f64> {
     x.iter().zip(y).map(|(x, y)| x + share * (y - x)).collect()
 }
 
-/// Rows of fewer columns are narrow.
+/// Rows of fewer columns than this are narrow.
 const NARROW: usize = 64;
-/// So many narrow rows are taken as one.
+/// Narrow rows that are processed as one wide row.
 const FOLDED: usize = 8;
 
-/// The mean of each column; and its largest absolute value, if there is room for it.
+/// The mean of each column; and its largest absolute value, if `peaks` is given.
 struct Means<'a> {
     rows: &'a Rows,
     peaks: Option<&'a mut [f64]>,
 }
 
-impl Work for Means<'_> {
+impl Kernel for Means<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<f64> {
+    fn call<const FMA: bool>(self) -> Vec<f64> {
         let Self { rows, mut peaks } = self;
         let (cells, d) = (rows.values(), rows.columns());
         let (first, share) = (&cells[..d], 1.0 / rows.len() as f64);
-        // Narrow rows are taken some at a time, as one wide row, which is a whole number of registers long.
+        // Narrow rows are processed several at a time, as one wide row of a whole number of registers.
         let folded = if d < NARROW { FOLDED } else { 1 };
         let wide = folded * d;
         let row = |i: usize| &cells[i * wide..(i + 1) * wide];
-        // Around the first row: exact for constant columns; shares of each: no overflow.
+        // Summed around the first row: exact for constant columns; divided before summation: no overflow.
         let shift: Vec<f64> = std::iter::repeat_n(first, folded).flatten().map(|x| x * share).collect();
         let mut sums = vec![0.0; wide];
         let mut highest = peaks.as_ref().map(|_| vec![0.0; wide]);
-        // Memory is read faster from four places at a time.
+        // Four interleaved streams use more memory bandwidth than one.
         let (count, quarter) = (rows.len() / folded, rows.len() / folded / 4);
         for i in 0..quarter {
             let rows = [row(i), row(i + quarter), row(i + 2 * quarter), row(i + 3 * quarter)];
-            add_shares(rows, share, &shift, &mut sums);
+            add_scaled_rows(rows, share, &shift, &mut sums);
             highest.iter_mut().for_each(|peaks| raise(peaks, rows));
         }
         for i in 4 * quarter..count {
-            add_shares([row(i)], share, &shift, &mut sums);
+            add_scaled_rows([row(i)], share, &shift, &mut sums);
             highest.iter_mut().for_each(|peaks| raise(peaks, [row(i)]));
         }
-        // What is left is less than a wide row.
+        // The rest is shorter than a wide row.
         let rest = &cells[count * wide..];
-        add_shares([rest], share, &shift[..rest.len()], &mut sums[..rest.len()]);
+        add_scaled_rows([rest], share, &shift[..rest.len()], &mut sums[..rest.len()]);
         if let (Some(peaks), Some(mut highest)) = (peaks.as_mut(), highest) {
             raise(&mut highest[..rest.len()], [rest]);
             highest.chunks_exact(d).for_each(|part| raise(peaks, [part]));
@@ -158,16 +159,16 @@ impl Work for Means<'_> {
     }
 }
 
-impl Widest for Means<'_> {
+impl Avx512Kernel for Means<'_> {
     #[inline(always)]
-    fn call_widest<S: Simd>(self, _: S) -> Vec<f64> {
+    fn call_avx512<S: Simd>(self, _: S) -> Vec<f64> {
         self.call::<true>()
     }
 }
 
 /// `mean += Σ (x·share − shift)`
 #[inline(always)]
-fn add_shares<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean: &mut [f64]) {
+fn add_scaled_rows<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean: &mut [f64]) {
     let (rows, shift) = (rows.map(|row| &row[..mean.len()]), &shift[..mean.len()]);
     for j in 0..mean.len() {
         let mut sum = 0.0;
@@ -178,7 +179,7 @@ fn add_shares<const N: usize>(rows: [&[f64]; N], share: f64, shift: &[f64], mean
     }
 }
 
-/// Raises peaks to the absolute values of some rows.
+/// Raises the peaks to the absolute values of some rows.
 #[inline(always)]
 fn raise<const N: usize>(peaks: &mut [f64], rows: [&[f64]; N]) {
     for row in rows {

@@ -1,4 +1,4 @@
-//! Training and held-out rows: random partitions, whole groups, or splits given from outside.
+//! Cross-validation folds: random partitions, whole groups, or given splits.
 
 use crate::data::Labels;
 use crate::data::members_by_class;
@@ -55,7 +55,7 @@ impl Folds {
     /// As [`Folds::new`].
     pub fn stratified(labels: &Labels, k: usize, random: &mut Random) -> Result<Self> {
         let mut folds = Self::new(labels.len(), k, random)?;
-        // Rows in random order, class after class, are dealt out in turn.
+        // Rows in random order, class after class, are assigned to the folds round-robin.
         let mut order: Vec<usize> = folds.held_out.iter().flatten().copied().collect();
         let shuffled = random.permutation(order.len());
         order = shuffled.into_iter().map(|i| order[i]).collect();
@@ -66,7 +66,8 @@ impl Folds {
         Ok(folds)
     }
 
-    /// At most `k` folds that keep every group whole: the largest group goes where there is most room.
+    /// At most `k` folds that keep every group whole: groups in descending order of size, each assigned to the
+    /// smallest fold.
     ///
     /// # Errors
     /// Fewer than two groups or folds.
@@ -76,7 +77,7 @@ impl Folds {
         Self::of_whole_groups(members, k)
     }
 
-    /// At most `k` folds that keep every group whole: the groups come at random, each goes where there is most room.
+    /// At most `k` folds that keep every group whole: groups in random order, each assigned to the smallest fold.
     ///
     /// # Errors
     /// As [`Folds::by_group`].
@@ -102,8 +103,8 @@ impl Folds {
         Ok(Self::partition(folds))
     }
 
-    /// Splits given from outside, each as training rows and held-out rows of `n`. A row may be in neither, and may be
-    /// held out by several splits.
+    /// Given splits, each as training rows and held-out rows of `n`. A row may be in neither, and may be held out
+    /// by several splits.
     ///
     /// ```
     /// use mahala::Folds;
@@ -126,7 +127,7 @@ impl Folds {
             train.push(outside);
             held_out.push(inside);
         }
-        // Of a partition the training rows need not be kept, and their sums can be shared between the folds.
+        // The training rows of a partition need not be stored, and their sums can be shared between the folds.
         let mut held: Vec<usize> = held_out.iter().flatten().copied().collect();
         held.sort_unstable();
         let complete = train.iter().zip(&held_out).all(|(train, test)| train.len() + test.len() == n);
@@ -134,8 +135,8 @@ impl Folds {
         Ok(Self { held_out, train: (!partition).then_some(train) })
     }
 
-    /// The same splits of some of the rows, which are then numbered as they are listed (ascending). Splits that lose
-    /// their training or their held-out rows are left out.
+    /// The splits restricted to a subset of the rows (ascending), renumbered by their position in it. Splits that
+    /// lose their training or their held-out rows are dropped.
     pub(crate) fn among(&self, rows: &[usize]) -> Result<Self> {
         let place = |part: &[usize]| part.iter().filter_map(|row| rows.binary_search(row).ok()).collect();
         let splits = (0..self.len()).map(|fold| self.split(fold));
@@ -155,8 +156,11 @@ impl Folds {
         named.max().map_or(0, |last| last + 1)
     }
 
-    /// The folds on which something is chosen: by group where there are groups, so that no row is judged by rows it
-    /// will not meet again; else as `ungrouped` draws them. Every choice goes this way.
+    /// The folds for model selection: by group where there are groups, so that no row is judged by rows of its
+    /// own group; else as `ungrouped` draws them. Every selection uses these folds.
+    ///
+    /// # Errors
+    /// Fewer than two groups or folds, or any error of `ungrouped`.
     pub fn choosing(
         groups: Option<&Labels>,
         k: usize,
@@ -191,7 +195,7 @@ impl Folds {
     }
 }
 
-/// What is wrong with a split of `n` rows, both parts ascending.
+/// The defect of a split of `n` rows, if there is one; both parts ascending.
 fn check_split(n: usize, train: &[usize], held_out: &[usize]) -> std::result::Result<(), String> {
     if train.is_empty() || held_out.is_empty() {
         return Err(format!("has {} training and {} held-out rows", train.len(), held_out.len()));

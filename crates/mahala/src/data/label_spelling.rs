@@ -1,4 +1,4 @@
-//! One spelling for each label, so that the same class read from different sources is one class.
+//! Canonical spelling of labels, so that one class read from different sources is one class.
 
 use std::borrow::Cow;
 

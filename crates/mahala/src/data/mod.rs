@@ -1,4 +1,4 @@
-//! Rows and labels. Everything that enters the library passes here and is finite and consistent afterwards.
+//! Data types: rows, labels, data sets. All input is validated here: finite and consistent.
 
 pub(crate) mod centered;
 pub(crate) mod column_stats;

@@ -1,4 +1,4 @@
-//! Seeded randomness: a portable stream, so that a seed means the same draw everywhere and for ever.
+//! Seeded pseudorandom numbers (ChaCha): portable streams, so that a seed gives the same draw everywhere.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -14,13 +14,14 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 #[derive(Debug, Clone)]
 pub struct Random(ChaCha8Rng);
 
-/// What random numbers are drawn for. Each use has streams of its own, so that no two draws of one seed are alike.
+/// The purpose of a stream of random numbers. Each has streams of its own, so that no two draws of one seed
+/// overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stream {
-    /// The folds on which something is chosen.
+    /// The folds for model selection.
     Folds,
-    /// The rows on which something is chosen.
+    /// The rows for model selection.
     Subset,
     /// Pairs of all rows: the paper's sample, or rows with sets of labels.
     Pairs,
@@ -32,7 +33,7 @@ pub enum Stream {
     AutoFolds(u32),
     /// The paper's sample of the training rows of a fold.
     PairsOfFold(u32),
-    /// The same where a calibration holds the fold out.
+    /// The paper's sample of the training rows of a fold that a calibration holds out.
     PairsBesideHeldOut(u32),
     /// The pairs of the rows that a calibration holds out.
     HeldOutPairs(u32),
@@ -49,7 +50,8 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Its number. Numbered streams have 2³² numbers each, but for the few partitions of the automatic mode.
+    /// The number of the stream. Numbered purposes have 2³² streams each, except the few partitions of the
+    /// automatic mode.
     pub fn number(self) -> u64 {
         let block = |block: u64, n: u32| (block << 32) | u64::from(n);
         match self {

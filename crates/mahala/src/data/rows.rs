@@ -1,8 +1,8 @@
-//! Rows of finite numbers.
+//! Dense rows: a row-major matrix of finite numbers.
 
 use crate::error::{Error, Result};
 use faer::MatRef;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use mahala_kernels::rows::RowsRef;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Rows {
     columns: usize,
 }
 
-/// Cells of the library's own, or somebody else's, read where they lie. Both are shared: a clone copies no cell.
+/// Cells that the library owns, or that it borrows without a copy. Both are shared: a clone copies no cell.
 #[derive(Clone)]
 enum Values {
     Owned(Arc<Vec<f64>>),
@@ -38,8 +38,7 @@ impl Rows {
         Ok(Self { values: Values::Owned(Arc::new(values)), columns })
     }
 
-    /// Takes row-major values that belong to somebody else, without a copy. They must not change while the
-    /// rows are in use.
+    /// Borrows row-major values without a copy. They must not change while the rows are in use.
     ///
     /// # Errors
     /// As [`Rows::new`].
@@ -88,7 +87,7 @@ impl Rows {
         }
     }
 
-    /// All cells, row by row; copied if they are somebody else's, or shared with a clone.
+    /// All cells, row by row; copied if they are borrowed, or shared with a clone.
     pub fn into_values(self) -> Vec<f64> {
         match self.values {
             Values::Owned(values) => Arc::unwrap_or_clone(values),
@@ -96,7 +95,7 @@ impl Rows {
         }
     }
 
-    /// The rows as the kernels read them.
+    /// The rows as a view for the kernels.
     pub(crate) fn view(&self) -> RowsRef<'_> {
         RowsRef::new(self.values(), self.columns)
     }
@@ -150,7 +149,7 @@ impl Rows {
             .map_err(|_| Error::OutOfRange { what: "a standardised cell" })
     }
 
-    /// Wraps values that are finite by the way they were made.
+    /// Wraps values that are finite by construction.
     pub(crate) fn from_finite(values: Vec<f64>, columns: usize) -> Self {
         debug_assert!(values.iter().all(|v| v.is_finite()));
         Self { values: Values::Owned(Arc::new(values)), columns }
@@ -169,7 +168,7 @@ impl std::fmt::Debug for Rows {
     }
 }
 
-/// Rows are numbered in 32 bits by the neighbour search, the pairs of a learner and compressed columns.
+/// Row indices have 32 bits in the neighbour search, in the pairs of a learner and in compressed columns.
 pub(crate) fn check_row_count(rows: usize) -> Result<()> {
     if u32::try_from(rows).is_ok() {
         return Ok(());
@@ -189,7 +188,7 @@ pub(crate) fn check_cells(values: &[f64], columns: usize) -> Result<()> {
     }
     check_row_count(values.len() / columns)?;
     // v·0 is 0 for a finite number only; the sum needs no branch, and most tables are finite.
-    let finite = values.chunks(1024).all(|chunk| sum_of_eights(chunk, chunk, |v, _| v * 0.0) == 0.0);
+    let finite = values.chunks(1024).all(|chunk| sum_by_lanes(chunk, chunk, |v, _| v * 0.0) == 0.0);
     if !finite && let Some(at) = values.iter().position(|v| !v.is_finite()) {
         return Err(Error::NotFinite { row: at / columns, column: at % columns, value: values[at] });
     }

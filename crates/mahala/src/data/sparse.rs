@@ -1,4 +1,4 @@
-//! Rows most of whose cells are 0, by their other cells alone (compressed rows, CSR).
+//! Sparse rows in compressed sparse row format (CSR).
 
 use crate::data::{Rows, check_row_count};
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use mahala_kernels::view::column;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Rows of finite numbers of which only those that are not 0 are stored.
+/// Rows of finite numbers of which only the nonzero ones are stored (CSR).
 ///
 /// ```
 /// use mahala::SparseRows;
@@ -31,11 +31,11 @@ pub struct SparseRows {
 const BLOCK: usize = 64;
 
 impl SparseRows {
-    /// From the arrays of the CSR form: row `i` has the cells `starts[i]..starts[i + 1]` of `indices`
+    /// Builds the rows from the CSR arrays: row `i` has the cells `starts[i]..starts[i + 1]` of `indices`
     /// (columns, ascending) and `values`.
     ///
     /// # Errors
-    /// Arrays that do not fit together, columns that do not ascend or are too large, cells not finite.
+    /// Arrays of inconsistent lengths, columns that do not ascend or are too large, cells not finite.
     pub fn new(starts: Vec<usize>, indices: Vec<u32>, values: Vec<f64>, columns: usize) -> Result<Self> {
         if columns == 0 {
             return Err(Error::Empty { what: "the list of columns" });
@@ -96,10 +96,10 @@ impl SparseRows {
         self.indices[range.clone()].iter().map(|&j| j as usize).zip(self.values[range].iter().copied())
     }
 
-    /// The same rows with every cell stored.
+    /// The rows in dense form.
     ///
     /// # Errors
-    /// None: what is sparse is finite already.
+    /// None: the cells are finite.
     pub fn to_rows(&self) -> Result<Rows> {
         let mut values = vec![0.0; self.len() * self.columns];
         for (i, dense) in values.chunks_exact_mut(self.columns).enumerate() {
@@ -148,7 +148,7 @@ impl SparseRows {
         Self { values, ..self.clone() }
     }
 
-    /// Columns as rows.
+    /// The transpose.
     pub(crate) fn transposed(&self) -> Self {
         let mut starts = vec![0; self.columns + 1];
         self.indices.iter().for_each(|&j| starts[j as usize + 1] += 1);
@@ -224,8 +224,8 @@ mod tests {
         }
         let b = faer::Mat::from_fn(2, 4, |i, j| (2 * j + i) as f64);
         assert_eq!(rows.times(0..3, b.as_ref()), [-6.0, -5.0, 0.0, 0.0, 8.0, 12.0]);
-        // However the matrix lies in memory.
-        let turned = b.transpose().to_owned();
-        assert_eq!(rows.times(0..3, turned.transpose()), rows.times(0..3, b.as_ref()));
+        // For either memory layout.
+        let transposed = b.transpose().to_owned();
+        assert_eq!(rows.times(0..3, transposed.transpose()), rows.times(0..3, b.as_ref()));
     }
 }

@@ -1,4 +1,4 @@
-//! The geodesic of symmetric positive definite matrices: `A ♯_t B`, `δ_R`, and the LogDet divergences.
+//! The geodesic `A ♯_t B` of symmetric positive definite matrices (eq. 16), and the Riemannian distance `δ_R`.
 //!
 //! One factorisation serves every t. For the path from `S⁻¹` to `D`, with `S = LLᵀ` and
 //! `LᵀDL = UΛUᵀ`, put `W = L⁻ᵀU`; then
@@ -7,8 +7,8 @@
 //! S⁻¹ ♯_t D = W Λᵗ Wᵀ        for every t,
 //! ```
 //!
-//! so no inverse and no matrix square root is ever formed. The eigenvalues are kept as logarithms:
-//! nothing over- or underflows, whatever the scale of `S` and `D`.
+//! so no inverse and no matrix square root is formed. The eigenvalues are stored as logarithms: nothing overflows
+//! or underflows, whatever the scale of `S` and `D`.
 
 use crate::error::{Error, Result};
 use crate::geometry::spd::Spd;
@@ -22,10 +22,10 @@ use mahala_kernels::eigen::graded::{
     LogEigen, are_lost, are_lost_below_ridge, factor_of, is_graded, of_product, of_quotient, rounding,
     squared_rows,
 };
-use mahala_kernels::eigen::{Eigen, eigen_of};
+use mahala_kernels::eigen::{Eigen, eigen_in_place};
 use mahala_kernels::order::{ascending, descending};
 use mahala_kernels::parallel::{by_halves, parallelism};
-use mahala_kernels::reduce::{dot_of_sizes, max_abs_lower};
+use mahala_kernels::reduce::{dot_abs, max_abs_lower};
 use mahala_kernels::scaling::{extreme_exponent, scaled_lower, times_power_of_two};
 use mahala_kernels::view::column;
 use mahala_kernels::workspace::Workspace;
@@ -43,7 +43,7 @@ use mahala_kernels::workspace::Workspace;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Geodesic {
-    /// Columns by ascending eigenvalue, as the eigenproblem leaves them.
+    /// Columns by ascending eigenvalue.
     w: Mat<f64>,
     /// Descending.
     log_lambda: Vec<f64>,
@@ -90,50 +90,6 @@ pub fn riemannian_distance(x: &Spd, y: &Spd) -> Result<f64> {
     Ok(Geodesic::between(x, y)?.length())
 }
 
-/// The LogDet divergence.
-///
-/// # Formula
-/// ```text
-/// D_ld(X, Y) = tr(XY⁻¹) − log det(XY⁻¹) − d
-/// ```
-///
-/// # Errors
-/// Different dimensions, or no convergence.
-///
-/// ```
-/// use mahala::{Spd, logdet_divergence};
-/// let x = Spd::diagonal(&[2.0])?;
-/// assert!((logdet_divergence(&x, &Spd::identity(1))? - (1.0 - 2f64.ln())).abs() < 1e-15);
-/// # Ok::<(), mahala::Error>(())
-/// ```
-pub fn logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
-    // With μ = e^l the eigenvalues of XY⁻¹: Σ μ − 1 − log μ, and e^l − 1 − l without cancellation.
-    let logs = Geodesic::between(y, x)?.log_lambda;
-    Ok(logs.iter().map(|&l| exp_minus_one_minus(l)).sum())
-}
-
-/// The symmetrised LogDet divergence (eq. 14).
-///
-/// # Formula
-/// ```text
-/// D_sld(X, Y) = D_ld(X, Y) + D_ld(Y, X) = tr(XY⁻¹) + tr(X⁻¹Y) − 2d
-/// ```
-///
-/// # Errors
-/// Different dimensions, or no convergence.
-///
-/// ```
-/// use mahala::{Spd, symmetrized_logdet_divergence};
-/// let x = Spd::diagonal(&[2.0])?;
-/// assert!((symmetrized_logdet_divergence(&x, &Spd::identity(1))? - 0.5).abs() < 1e-15);
-/// # Ok::<(), mahala::Error>(())
-/// ```
-pub fn symmetrized_logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
-    // μ + 1/μ − 2 = 4 sinh²(l/2)
-    let logs = Geodesic::between(x, y)?.log_lambda;
-    Ok(logs.iter().map(|&l| 4.0 * (0.5 * l).sinh().powi(2)).sum())
-}
-
 impl Geodesic {
     /// The path from `a` (t = 0) to `b` (t = 1).
     ///
@@ -154,7 +110,7 @@ impl Geodesic {
         let sizes = sizes_after_solve(l.as_ref(), m.as_ref());
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut(), par);
         solve_lower_triangular_in_place(l.as_ref(), m.as_mut().transpose_mut(), par);
-        let u = eigen_of(m, "L⁻¹BL⁻ᵀ", &mut Workspace::default())?;
+        let u = eigen_in_place(m, "L⁻¹BL⁻ᵀ", &mut Workspace::default())?;
         if are_lost(&u.values) {
             return Self::between_graded(a, b);
         }
@@ -162,14 +118,14 @@ impl Geodesic {
         Ok(Self::assemble(u, &floors).multiplied_by(l.as_ref()).rescaled(el, eb - 2 * el))
     }
 
-    /// The same by singular values of `L⁻¹R`, `B = RRᵀ`, with the rows by ascending `B_ii/A_ii`: each row of the quotient is then
-    /// accurate in its own units, and nothing cancels in `LU`.
+    /// The geodesic by singular values of `L⁻¹R`, `B = RRᵀ`, with the rows by ascending `B_ii/A_ii`: each row of
+    /// the quotient is then accurate relative to its own norm, and nothing cancels in `LU`.
     fn between_graded(a: &Spd, b: &Spd) -> Result<Self> {
         let ratio = |i: usize| b.as_mat()[(i, i)] / a.as_mat()[(i, i)];
         let order = ascending(&(0..a.dimension()).map(ratio).collect::<Vec<_>>());
         let (l, raised_l) = factor_of(permuted(a.as_mat(), &order).as_ref(), &[])?;
         let (r, raised_r) = factor_of(permuted(b.as_mat(), &order).as_ref(), &[])?;
-        let path = Self::exactly(of_quotient(l.as_ref(), r.as_ref(), "L⁻¹BL⁻ᵀ")?, raised_l + raised_r);
+        let path = Self::from_log_eigen(of_quotient(l.as_ref(), r.as_ref(), "L⁻¹BL⁻ᵀ")?, raised_l + raised_r);
         Ok(path.multiplied_by(l.as_ref()).with_rows_at(&order))
     }
 
@@ -191,8 +147,8 @@ impl Geodesic {
         Ok(path.with_rows_at(&order))
     }
 
-    /// As [`Geodesic::from_inverse`], from `S = LLᵀ` and a `D` that may be singular (its lower triangle); `ridged` if a
-    /// ridge was added to `S`.
+    /// The path from `S⁻¹` to `D` for `S = LLᵀ` and a `D` that may be singular (its lower triangle); `ridged` if
+    /// a ridge was added to `S`.
     pub(crate) fn from_factor(
         l: MatRef<'_, f64>,
         d: Mat<f64>,
@@ -212,7 +168,7 @@ impl Geodesic {
             Self::assemble(u, &floors)
         } else {
             let (r, clamped) = factor_of(d.as_ref(), &squares)?;
-            Self::exactly(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
+            Self::from_log_eigen(of_product(l, r.as_ref(), "LᵀDL")?, clamped)
         };
         workspace.give(d);
         Ok(path.solved_by(l).rescaled(-el, ed + 2 * el))
@@ -226,7 +182,7 @@ impl Geodesic {
         self
     }
 
-    /// Row i of `W` becomes row `order[i]`.
+    /// Permutes the rows of `W`: row i becomes row `order[i]`.
     fn with_rows_at(mut self, order: &[usize]) -> Self {
         let mut w = Mat::zeros(order.len(), order.len());
         for (i, &row) in order.iter().enumerate() {
@@ -273,12 +229,12 @@ impl Geodesic {
         self.w.as_ref().reverse_cols()
     }
 
-    /// How many eigenvalues were at or below rounding: what the solver may have made of 0.
+    /// The number of eigenvalues at or below rounding: what the solver may have made of 0.
     pub fn clamped(&self) -> usize {
         self.clamped
     }
 
-    /// Takes `W → 2^w·W`, `Λ → 2^lambda·Λ`.
+    /// Scales `W → 2^w·W`, `Λ → 2^lambda·Λ`.
     pub(crate) fn rescaled(mut self, w: i32, lambda: i32) -> Self {
         if w != 0 {
             for j in 0..self.w.ncols() {
@@ -291,8 +247,8 @@ impl Geodesic {
         self
     }
 
-    /// Turns ascending eigenvalues into descending logarithms; what is below a floor is raised to it. All that the solver's own
-    /// error may have made is counted.
+    /// From ascending eigenvalues to descending logarithms; values below their floor are raised to it. All that
+    /// may be rounding errors of the solver are counted as clamped.
     fn assemble(eigen: Eigen, floors: &[f64]) -> Self {
         let Eigen { values, vectors: w } = eigen;
         let log_lambda = values.iter().zip(floors).rev().map(|(x, floor)| x.max(*floor).ln()).collect();
@@ -301,15 +257,15 @@ impl Geodesic {
         Self { w, log_lambda, clamped }
     }
 
-    /// From eigenvalues that are accurate one by one.
-    fn exactly(eigen: LogEigen, clamped: usize) -> Self {
+    /// From eigenvalues of high relative accuracy.
+    fn from_log_eigen(eigen: LogEigen, clamped: usize) -> Self {
         let LogEigen { mut log_values, vectors: w } = eigen;
         log_values.reverse();
         Self { w, log_lambda: log_values, clamped }
     }
 }
 
-/// The eigenproblem of `LᵀDL`, by products that know `L` is triangular: twice as fast as two plain ones.
+/// The eigendecomposition of `LᵀDL`, by triangular products (TRMM), which take half the time of general ones.
 fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, workspace: &mut Workspace) -> Result<Eigen> {
     let n = l.nrows();
     let mut dl = workspace.take(n);
@@ -327,27 +283,27 @@ fn eigen_of_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>, workspace: &mut Work
         parallelism(n),
     );
     workspace.give(dl);
-    Ok(eigen_of(m, "LᵀDL", workspace)?)
+    Ok(eigen_in_place(m, "LᵀDL", workspace)?)
 }
 
-/// What rounding alone may make of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` comes from terms
-/// of size `sizes_i·sizes_j`: `n·eps·(Σ |u_i| sizes_i)²`, and no more than `n·eps·λ_max`. A small
-/// eigenvalue of graded columns is well above it; one that should be 0 is not.
+/// The rounding error of each eigenvalue `λ = uᵀMu`, when entry (i, j) of `M` is a sum of terms of size
+/// `sizes_i·sizes_j`: `n·eps·(Σ |u_i| sizes_i)²`, and no more than `n·eps·λ_max`. A small eigenvalue of graded
+/// columns is well above it; one that should be 0 is not.
 fn floors(eigen: &Eigen, sizes: &[f64]) -> Vec<f64> {
     let n = sizes.len();
     let largest = eigen.values[n - 1].max(0.0);
-    let size = |k: usize| dot_of_sizes(column(eigen.vectors.as_ref(), k), sizes);
+    let size = |k: usize| dot_abs(column(eigen.vectors.as_ref(), k), sizes);
     let floor = |k: usize| n as f64 * f64::EPSILON * size(k).powi(2).min(largest);
     (0..n).map(|k| floor(k).max(f64::MIN_POSITIVE)).collect()
 }
 
-/// `|Lᵀ|·√diag(D)`: the sizes behind `LᵀDL`, since `|D_ij| ≤ √(D_ii·D_jj)`.
+/// `|Lᵀ|·√diag(D)`: bounds on the terms of `LᵀDL`, since `|D_ij| ≤ √(D_ii·D_jj)`.
 fn sizes_after_product(l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Vec<f64> {
     let roots: Vec<f64> = (0..d.nrows()).map(|i| d[(i, i)].max(0.0).sqrt()).collect();
-    (0..l.ncols()).map(|j| dot_of_sizes(&column(l, j)[j..], &roots[j..])).collect()
+    (0..l.ncols()).map(|j| dot_abs(&column(l, j)[j..], &roots[j..])).collect()
 }
 
-/// At least `|L⁻¹|·√diag(B)`, by a substitution in which nothing cancels: the sizes behind `L⁻¹BL⁻ᵀ`.
+/// Bounds on the terms of `L⁻¹BL⁻ᵀ`: at least `|L⁻¹|·√diag(B)`, by a substitution in which nothing cancels.
 fn sizes_after_solve(l: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Vec<f64> {
     let mut sizes: Vec<f64> = Vec::with_capacity(l.nrows());
     for i in 0..l.nrows() {
@@ -371,21 +327,6 @@ fn permuted(m: MatRef<'_, f64>, order: &[usize]) -> Mat<f64> {
     Mat::from_fn(order.len(), order.len(), |i, j| m[(order[i], order[j])])
 }
 
-/// `e^l − 1 − l`; by its series where the terms would cancel.
-fn exp_minus_one_minus(l: f64) -> f64 {
-    if l.abs() < 0.5 {
-        let mut term = 0.5 * l * l;
-        let mut sum = term;
-        for k in 3..18 {
-            term *= l / f64::from(k);
-            sum += term;
-        }
-        sum
-    } else {
-        l.exp_m1() - l
-    }
-}
-
 fn same_dimension(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<()> {
     if a.nrows() == b.nrows() {
         return Ok(());
@@ -393,7 +334,7 @@ fn same_dimension(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<()> {
     Err(Error::Length { what: "rows of the second matrix", seen: b.nrows(), expected: a.nrows() })
 }
 
-/// The power of two to take out of a symmetric matrix, and what is left if it is not 0.
+/// Splits an extreme power of two off a symmetric matrix: the exponent, and the scaled matrix if it is not 0.
 fn without_exponent(matrix: MatRef<'_, f64>) -> (i32, Option<Mat<f64>>) {
     let (exponent, mut scaled) = without_exponent_lower(matrix);
     if let Some(scaled) = &mut scaled {
@@ -402,7 +343,8 @@ fn without_exponent(matrix: MatRef<'_, f64>) -> (i32, Option<Mat<f64>>) {
     (exponent, scaled)
 }
 
-/// The same for a lower triangular factor.
+/// Splits an extreme power of two off a lower triangular factor: the exponent, and the scaled factor if it is not
+/// 0.
 fn without_exponent_lower(factor: MatRef<'_, f64>) -> (i32, Option<Mat<f64>>) {
     let exponent = extreme_exponent(max_abs_lower(factor));
     (exponent, (exponent != 0).then(|| scaled_lower(factor, -exponent)))
@@ -423,16 +365,6 @@ fn times_triangular(lhs: MatRef<'_, f64>, l: MatRef<'_, f64>, out: &mut Mat<f64>
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_small_argument_series_meets_the_closed_form() {
-        for l in [-0.0101f64, 0.499, -0.499, 0.501, -3.0] {
-            let series: f64 = (2..30).map(|k| l.powi(k) / (1..=k).map(f64::from).product::<f64>()).sum();
-            assert!((exp_minus_one_minus(l) - series).abs() <= 4e-15 * series, "{l}");
-        }
-        // mpmath: exp(1e-3) - 1 - 1e-3 at 50 digits.
-        assert!((exp_minus_one_minus(1e-3) / 5.001_667_083_416_681e-7 - 1.0).abs() < 1e-15);
-    }
 
     #[test]
     fn a_singular_end_is_clamped_and_counted() {

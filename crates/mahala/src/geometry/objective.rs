@@ -1,10 +1,12 @@
-//! What GMML minimises: `h`, its gradient, the regularised objective, and `h_t`.
+//! Objectives of GMML: `h` (eq. 8), its gradient (eq. 12), the regularised objective (eq. 13), and `h_t` (eq.
+//! 17).
 //!
 //! The fit never evaluates these (the minimiser is known in closed form); they are here to check it,
 //! to compare metrics, and for the reader.
 
 use crate::error::Result;
-use crate::geometry::geodesic::{riemannian_distance, symmetrized_logdet_divergence};
+use crate::geometry::divergence::symmetrized_logdet_divergence;
+use crate::geometry::geodesic::riemannian_distance;
 use crate::geometry::spd::Spd;
 use faer::{Mat, MatRef};
 use mahala_kernels::blas::product;

@@ -37,7 +37,7 @@ impl Spd {
         Self::named(matrix, "the matrix")
     }
 
-    /// Checks a matrix that error messages call by its name.
+    /// Checks a matrix; `name` is its name in error messages.
     ///
     /// # Errors
     /// As [`Spd::new`].
@@ -135,7 +135,7 @@ impl Spd {
         if !self.is_graded() {
             let Eigen { values, vectors } = eigen(self.as_mat(), "the matrix", &mut Workspace::default())?;
             if !are_lost(&values) {
-                // Rounding may leave the smallest of an ill-conditioned matrix at or below 0.
+                // Rounding may leave the smallest eigenvalues of an ill-conditioned matrix at or below 0.
                 let floor = values[values.len() - 1] * f64::EPSILON * f64::EPSILON;
                 return Ok(LogEigen {
                     log_values: values.iter().map(|x| x.max(floor).ln()).collect(),
@@ -164,8 +164,8 @@ impl Spd {
     }
 }
 
-/// Asymmetry, as a share of the entries' scale, that rounding may have left: the inverse of a matrix of condition κ has
-/// some κ·eps of it, and 1e-6 lets matrices of condition 1e9 pass.
+/// The tolerated asymmetry, relative to the scale of the entries: the inverse of a matrix of condition κ has some
+/// κ·eps of it, and 1e-6 admits matrices of condition 1e9.
 const ROUNDING: f64 = 1e-6;
 
 fn symmetrised(mut matrix: Mat<f64>, what: &'static str) -> Result<Mat<f64>> {

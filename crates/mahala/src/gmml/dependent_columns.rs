@@ -1,4 +1,4 @@
-//! Columns that depend on others: `S` and `D` in the directions in which the rows vary.
+//! Linearly dependent columns: `S` and `D` restricted to the directions in which the rows vary.
 //!
 //! # Formula
 //! ```text
@@ -6,9 +6,9 @@
 //! N = diag(T)^{-½}V₀: the directions with E ≤ 10⁻¹²,     QᵀN = 0,     QᵀQ = I
 //! A = Q·[(QᵀSQ)⁻¹ ♯_t (QᵀDQ)]·Qᵀ
 //! ```
-//! Along `N` rows differ by rounding alone. A ridge would make `S` regular there, and the weight that it gives to
-//! rounding would be the largest of all; as with constant columns the weight is 0, and as with more columns than rows
-//! ([`crate::gmml::low_rank`]) nothing is lost, for the metric turns with the rows.
+//! Along `N` rows differ by rounding alone. A ridge would make `S` regular there, and rounding would get the
+//! largest weight of all; as with constant columns the weight is 0, and as with more columns than rows
+//! ([`crate::gmml::low_rank`]) nothing is lost, because the metric is equivariant under rotations of the rows.
 
 use crate::error::Result;
 use faer::{Mat, MatRef};
@@ -45,8 +45,8 @@ pub(crate) fn within(q: MatRef<'_, f64>, m: MatRef<'_, f64>) -> Mat<f64> {
     inside
 }
 
-/// An orthonormal basis of what is orthogonal to some columns, by Householder's reflections. Each has its head at the
-/// largest entry that is left: columns that take part in no dependence stay as they are.
+/// An orthonormal basis of the orthogonal complement of some columns, by Householder reflectors. Each is pivoted
+/// at the largest remaining entry: columns that take part in no dependence are unchanged.
 fn complement(mut columns: Mat<f64>) -> Mat<f64> {
     let (n, k) = (columns.nrows(), columns.ncols());
     let mut heads: Vec<usize> = Vec::with_capacity(k);

@@ -1,4 +1,4 @@
-//! Pairs measured by metrics that were learned without them: what calibration curves are fitted on.
+//! Held-out pairs, measured by metrics learned without them: the training data of calibration curves.
 
 use crate::data::centered::Cells;
 use crate::data::column_stats::ColumnStatistics;
@@ -17,9 +17,9 @@ use crate::scatter::Scatter;
 /// Pairs that a metric was not learned from, with their distances under it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldOut {
-    /// Of each pair.
+    /// The distance of each pair.
     pub distances: Vec<f64>,
-    /// What is known of each.
+    /// The pairs, with their kinds and weights.
     pub pairs: Pairs,
 }
 

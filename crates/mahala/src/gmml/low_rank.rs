@@ -1,13 +1,14 @@
-//! More features than rows: learn inside the span of the rows, exactly.
+//! Low-rank GMML for more columns than rows (d > n): exact learning inside the span of the rows.
 //!
 //! # Formula
 //! With `A₀ = I`, λ > 0 and `Q` (d × r, r ≤ n − 1) an orthonormal basis of the span of the centred rows
 //! ```text
 //! A = λ^(2t−1)·(I − QQᵀ) + Q·[(QᵀSQ + λI)⁻¹ ♯_t (QᵀDQ + λI)]·Qᵀ
 //! ```
-//! for `S` and `D` vanish outside the span, and GMML with the identity for prior turns with the rows. So: the
-//! rows become their r coordinates, ordinary [`Gmml`] learns on those (t included: every fold lies in the
-//! same span), and the metric found, `M`, is composed with `Qᵀ`. `O(n²d + r³)`, and nothing is d × d.
+//! because `S` and `D` vanish outside the span, and GMML with the identity as prior is equivariant under
+//! rotations of the rows. So the rows become their r coordinates, ordinary [`Gmml`] learns on those (t included:
+//! every fold lies in the same span), and the metric found, `M`, is composed with `Qᵀ`. `O(n²d + r³)`, and no
+//! matrix is d × d.
 //!
 //! Without λ nothing is known outside the span, and its weight is 0.
 
@@ -26,7 +27,7 @@ use mahala_kernels::eigen::eigen;
 use mahala_kernels::eigen::graded::{are_lost, of_gram};
 use mahala_kernels::workspace::Workspace;
 
-/// The part of the space that a metric was learned in, if not in all of it.
+/// The subspace that a metric was learned in, if not in all of the space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedSpan {
     /// The number of directions.
@@ -37,23 +38,23 @@ pub struct LearnedSpan {
     pub outside: f64,
 }
 
-/// Sparse rows with up to this many columns, or rows, are learned on without approximation.
+/// The largest number of columns, or of rows, up to which sparse rows are learned on without approximation.
 const SMALL: usize = 5_000;
-/// The directions followed where a sparse table is larger than that both ways.
+/// The number of principal directions for a sparse table that is larger both ways.
 const DIRECTIONS: usize = 256;
 
-/// How a table is brought to few columns.
+/// How a table is reduced to few columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Way {
-    /// It is not.
-    AsItIs,
-    /// The span of its rows.
+enum Reduction {
+    /// Not at all.
+    None,
+    /// To the span of its rows.
     Span,
-    /// So many leading directions.
+    /// To this many leading principal directions.
     Leading(usize),
 }
 
-/// A table in few coordinates, and the way back.
+/// A table in reduced coordinates, and the map back.
 pub(crate) struct Reduced<'a> {
     /// The parameters for the coordinates.
     pub(crate) gmml: Gmml,
@@ -72,9 +73,9 @@ impl Gmml {
     /// Learns from sparse rows and labels, without ever forming a dense table or a matrix of all columns
     /// by all columns unless they are small.
     ///
-    /// Up to 5,000 rows the answer is exact. With more rows and more columns than that, learning happens
-    /// inside the leading principal directions of the rows (256, or as `principal` says), and the
-    /// diagnostics tell what share of the rows lies outside.
+    /// Up to 5,000 rows the result is exact. With more rows and more columns than that, learning happens inside
+    /// the leading principal directions of the rows (256, or as `principal` says), and the diagnostics report the
+    /// share of the rows outside.
     ///
     /// ```
     /// use mahala::{Gmml, Labels, SparseRows, TChoice};
@@ -91,7 +92,8 @@ impl Gmml {
         self.fit_sparse_watched(rows, labels, &mut |_, _| true)
     }
 
-    /// As [`Gmml::fit_sparse`], watched as [`Gmml::fit_watched`] is.
+    /// Learns from sparse rows and labels, and reports the progress of the choice of t to `watch`, as
+    /// [`Gmml::fit_watched`] does.
     ///
     /// # Errors
     /// As [`Gmml::fit_sparse`].
@@ -114,8 +116,8 @@ impl Gmml {
         rows.to_rows()
     }
 
-    /// Whether the formula holds: the metric must turn with the rows.
-    fn turns_with_rows(&self) -> bool {
+    /// Whether the formula holds: the metric must be equivariant under rotations of the rows.
+    fn is_rotation_equivariant(&self) -> bool {
         match self.regularization {
             Regularization::None | Regularization::Lambda(0.0) => true,
             Regularization::Lambda(_) => matches!(self.prior, Prior::Identity),
@@ -127,31 +129,31 @@ impl Gmml {
         }
     }
 
-    fn way(&self, cells: Cells<'_>) -> Way {
+    fn reduction(&self, cells: Cells<'_>) -> Reduction {
         let (n, d) = (cells.len(), cells.columns());
         match (self.principal, cells) {
-            (Some(directions), _) => Way::Leading(directions),
-            _ if !self.turns_with_rows() => Way::AsItIs,
-            (None, Cells::Sparse(_)) if n.min(d) > SMALL => Way::Leading(DIRECTIONS),
-            _ if d > n => Way::Span,
-            _ => Way::AsItIs,
+            (Some(directions), _) => Reduction::Leading(directions),
+            _ if !self.is_rotation_equivariant() => Reduction::None,
+            (None, Cells::Sparse(_)) if n.min(d) > SMALL => Reduction::Leading(DIRECTIONS),
+            _ if d > n => Reduction::Span,
+            _ => Reduction::None,
         }
     }
 }
 
 impl<'a> Reduced<'a> {
-    /// The table in few coordinates, if that is the way to learn on it.
+    /// The table in reduced coordinates, if it is to be learned in them.
     ///
     /// # Errors
     /// No row, labels of another number, rows all alike, a parameter out of range, too much memory needed.
     pub(crate) fn of(gmml: &Gmml, cells: Cells<'a>, labels: &Labels) -> Result<Option<Self>> {
-        let way = gmml.way(cells);
-        if way == Way::AsItIs {
+        let reduction = gmml.reduction(cells);
+        if reduction == Reduction::None {
             return Ok(None);
         }
-        check(gmml, way, cells, labels)?;
+        check(gmml, reduction, cells, labels)?;
         let centred = Centred::new(cells, gmml.standardize)?;
-        let (basis, coordinates, outside) = if let Way::Leading(directions) = way {
+        let (basis, coordinates, outside) = if let Reduction::Leading(directions) = reduction {
             let leading = Leading::of(&centred, directions, gmml.seed)?;
             let rows = leading.rows(centred.exponent)?;
             (Basis::Directions(leading.directions), rows, leading.outside)
@@ -169,20 +171,21 @@ impl<'a> Reduced<'a> {
         Ok(Some(Self { gmml, data, centred, basis, outside }))
     }
 
-    /// Learns on the coordinates and composes the metric with the basis; `asked` are the parameters as given.
+    /// Learns on the coordinates and composes the metric with the basis; `given` are the parameters of the
+    /// caller.
     pub(crate) fn fit(
         self,
-        asked: &Gmml,
+        given: &Gmml,
         weights: Option<&[f64]>,
         groups: Option<&Labels>,
         watch: &mut Watch<'_>,
     ) -> Result<Fit> {
         let fit = match weights {
             Some(weights) => self.gmml.fit_weighted(&self.data, weights, watch)?,
-            None => self.gmml.fit_choosing(&self.data, groups, watch)?,
+            None => self.gmml.fit_with_groups(&self.data, groups, watch)?,
         };
-        let (m, weight) = match (asked.regularization, &self.basis) {
-            (Regularization::Lambda(lambda), Basis::Rows(_)) if lambda > 0.0 && asked.rank.is_none() => {
+        let (m, weight) = match (given.regularization, &self.basis) {
+            (Regularization::Lambda(lambda), Basis::Rows(_)) if lambda > 0.0 && given.rank.is_none() => {
                 (orthogonal(fit.metric.components())?, Some(lambda.powf(2.0 * fit.t - 1.0)))
             }
             _ => (fit.metric.components().to_owned(), None),
@@ -225,7 +228,7 @@ pub(crate) fn orthogonal(m: MatRef<'_, f64>) -> Result<Mat<f64>> {
     Ok(Mat::from_fn(r, r, |i, j| e.values[r - 1 - i].max(0.0).sqrt() * e.vectors[(j, r - 1 - i)]))
 }
 
-fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()> {
+fn check(gmml: &Gmml, reduction: Reduction, cells: Cells<'_>, labels: &Labels) -> Result<()> {
     let (n, d) = (cells.len(), cells.columns());
     gmml.check_parameters(d)?;
     if n == 0 {
@@ -234,17 +237,21 @@ fn check(gmml: &Gmml, way: Way, cells: Cells<'_>, labels: &Labels) -> Result<()>
     if labels.len() != n {
         return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
     }
-    let directions = match way {
-        Way::Leading(0) => {
+    let directions = match reduction {
+        Reduction::Leading(0) => {
             let allowed = "at least 1";
             return Err(Error::Parameter { name: "principal", value: "0".into(), allowed });
         }
-        Way::Leading(directions) => directions.min(n).min(d),
+        Reduction::Leading(directions) => directions.min(n).min(d),
         _ => n - 1,
     };
-    // Products of all rows, their eigenvectors and scratch; or a few tall matrices; and the metric itself.
-    let products =
-        if way == Way::Span { 4.0 * (n as f64).powi(2) } else { 5.0 * directions as f64 * n as f64 };
+    // The Gram matrix of all rows, its eigenvectors and workspace; or a few tall matrices; and the metric
+    // itself.
+    let products = if reduction == Reduction::Span {
+        4.0 * (n as f64).powi(2)
+    } else {
+        5.0 * directions as f64 * n as f64
+    };
     let numbers = products + (directions as f64 + 512.0) * d as f64;
     gmml.check_memory("the fit", numbers, d, MemoryRemedy::Principal)
 }

@@ -1,4 +1,4 @@
-//! Algorithm 1: geometric mean metric learning.
+//! Algorithm 1: geometric mean metric learning (GMML), eqs. 15 and 16.
 //!
 //! # Formula
 //! ```text
@@ -10,6 +10,8 @@
 //! and no linear algebra.
 
 mod dependent_columns;
+mod diagnostics;
+mod fit;
 mod held_out;
 pub(crate) mod low_rank;
 mod parameters;
@@ -17,37 +19,27 @@ pub(crate) mod pencil;
 pub(crate) mod regularize;
 pub(crate) mod select_t;
 pub(crate) mod solution;
+mod solve;
 pub(crate) mod span;
 mod summed;
 pub(crate) mod weighted;
 
+pub use diagnostics::Diagnostics;
 pub use held_out::HeldOut;
 pub use low_rank::LearnedSpan;
 pub use pencil::{Components, Subspace};
 pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use select_t::{Criterion, CrossValidation, Selection, VALUES_OF_T, Watch, two_step_search};
 pub use solution::Solution;
+pub(crate) use solve::on_paper_scale;
 
-use crate::data::centered::Cells;
+use crate::data::Labels;
 use crate::data::folds::Folds;
 use crate::data::random::{Random, Stream};
-use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint;
-use crate::geometry::geodesic::Geodesic;
-use crate::gmml::regularize::prepare;
 use crate::metric::Metric;
-use crate::pairs::{Pairs, pair_budget};
-use crate::scatter::all_pairs::check_labels;
-use crate::scatter::moments::{ClassMoments, Moments};
-use crate::scatter::{PairCount, Scatter};
-use mahala_kernels::workspace::Workspace;
-
-use crate::data::column_stats::{ColumnStatistics, mean_and_scale};
-
-use crate::gmml::low_rank::Reduced;
 use crate::scatter::balanced::Balance;
-use faer::Mat;
 
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
 ///
@@ -87,12 +79,12 @@ pub struct Gmml {
     pub splits: Option<Folds>,
     /// Choose t on a random subset of at most this many rows (or pairs).
     pub selection_rows: usize,
-    /// Decides pairs and folds.
+    /// The seed of pairs and folds.
     pub seed: u64,
-    /// Refuse a fit that is estimated to need more than this above its input; by default the process's limit,
+    /// The limit on the estimated peak memory above the input; by default the process's limit,
     /// [`memory_limit_gb`](crate::memory_limit_gb).
     pub memory_limit_gb: f64,
-    /// Whether classes of unequal size count the same. Of labelled rows; pairs have their own weights.
+    /// Whether classes of unequal size have equal weight. For labelled rows; pairs have their own weights.
     pub balance: Balance,
 }
 
@@ -114,40 +106,15 @@ pub enum PairRule {
     Sampled,
 }
 
-/// A fitted metric, and what there is to know about it.
+/// A fitted metric with its diagnostics.
 #[derive(Debug, Clone)]
 pub struct Fit {
     /// The metric.
     pub metric: Metric,
     /// The t it was made with.
     pub t: f64,
-    /// What was seen on the way.
+    /// The diagnostics of the fit.
     pub diagnostics: Diagnostics,
-}
-
-/// What a fit saw.
-#[derive(Debug, Clone)]
-pub struct Diagnostics {
-    /// The similar pairs.
-    pub similar: PairCount,
-    /// The dissimilar pairs.
-    pub dissimilar: PairCount,
-    /// The condition number of `S` as factorised (1-norm, estimated).
-    pub condition_s: f64,
-    /// The condition number of `D` (1-norm, estimated).
-    pub condition_d: f64,
-    /// The ridge added to `S`, as a share of each column's variance; 0 if none was needed.
-    pub ridge: f64,
-    /// Columns that never vary; they have weight 0.
-    pub constant_columns: Vec<usize>,
-    /// Eigenvalues at or below rounding.
-    pub clamped: usize,
-    /// `log Λ`, descending: the eigenvalues of `SD`.
-    pub log_eigenvalues: Vec<f64>,
-    /// The span the metric was learned in, unless that was all of the space.
-    pub span: Option<LearnedSpan>,
-    /// How t was chosen, unless it was given.
-    pub selection: Option<Selection>,
 }
 
 impl Default for Gmml {
@@ -177,189 +144,9 @@ impl Gmml {
         Self { pairs: PairRule::Sampled, ..Self::default() }
     }
 
-    /// Learns from rows and labels. With more columns than rows, inside the span of the rows, where the
-    /// formula is the same and nothing is as large as columns × columns.
-    ///
-    /// # Errors
-    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns
-    /// too far apart in scale, or too much memory needed.
-    pub fn fit(&self, data: &Dataset) -> Result<Fit> {
-        self.fit_watched(data, &mut |_, _| true)
-    }
-
-    /// As [`Gmml::fit`]; `watch(done, total)` is called as the choice of t goes on, and ends it with
-    /// [`Error::Cancelled`] by returning false.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`].
-    pub fn fit_watched(&self, data: &Dataset, watch: &mut select_t::Watch<'_>) -> Result<Fit> {
-        self.fit_choosing(data, None, watch)
-    }
-
-    /// As [`Gmml::fit_watched`], with the group of each row: t is chosen on folds that keep groups whole. `S` and `D` are
-    /// over all pairs still.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; another number of groups than of rows, or fewer than two groups to choose t on.
-    pub fn fit_grouped(
-        &self,
-        data: &Dataset,
-        groups: &Labels,
-        watch: &mut select_t::Watch<'_>,
-    ) -> Result<Fit> {
-        groups.check_length("groups", data.len())?;
-        self.fit_choosing(data, Some(groups), watch)
-    }
-
-    pub(crate) fn fit_choosing(
-        &self,
-        data: &Dataset,
-        groups: Option<&Labels>,
-        watch: &mut select_t::Watch<'_>,
-    ) -> Result<Fit> {
-        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(self, None, groups, watch);
-        }
-        let balanced = self.balance != Balance::None && self.pairs == PairRule::All;
-        self.check(data.columns(), if balanced { data.labels().class_count() } else { 0 })?;
-        let (solution, mean) = self.solve_labelled(data, Stream::Pairs)?;
-        let selection = match self.t {
-            TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(CrossValidation::with(self, data, None, groups)?.select(watch)?),
-        };
-        self.finish(solution, selection, mean)
-    }
-
-    /// Learns from pairs of rows of one table, with no labels at all.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; also no similar pair, or no dissimilar pair.
-    pub fn fit_pairs(&self, rows: &Rows, pairs: &Pairs) -> Result<Fit> {
-        self.fit_two_tables(rows, rows, pairs)
-    }
-
-    /// Learns from pairs whose first ends are rows of one table and second ends rows of another.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit_pairs`].
-    pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
-        self.check(first.columns(), 0)?;
-        if first.is_empty() || second.is_empty() {
-            return Err(Error::Empty { what: "the table of rows" });
-        }
-        let (mean, scale) = mean_and_scale(first, second, self.standardize);
-        let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
-        let solution = solve(pairs)?;
-        let selection = match self.t {
-            TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(select_t::t_for_pairs(self, first, second, pairs, solve)?),
-        };
-        self.finish(solution, selection, mean)
-    }
-
-    /// Learns from differences `x_i − x_j`, each marked similar or not, and weighted if weights are given.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit_pairs`].
-    pub fn fit_differences(
-        &self,
-        differences: &Rows,
-        similar: &[bool],
-        weights: Option<&[f64]>,
-    ) -> Result<Fit> {
-        let pairs = Pairs::of_differences(differences.len(), similar, weights)?;
-        let origin = Rows::new(vec![0.0; differences.columns()], differences.columns())?;
-        let fit = self.fit_two_tables(differences, &origin, &pairs)?;
-        let metric = fit.metric.centred_at(vec![0.0; differences.columns()])?;
-        Ok(Fit { metric, ..fit })
-    }
-
-    /// Solves for every t at once.
-    ///
-    /// # Errors
-    /// No column that varies, columns too far apart in scale, or a prior that does not fit.
-    pub fn solve(&self, scatter: &Scatter) -> Result<Solution> {
-        self.solve_owned(scatter.clone(), Workspace::default())
-    }
-
-    fn solve_owned(&self, scatter: Scatter, mut workspace: Workspace) -> Result<Solution> {
-        let (columns, counts) = (scatter.columns(), [scatter.similar(), scatter.dissimilar()]);
-        let mut prepared = prepare(scatter, self.regularization, &self.prior, &mut workspace)?;
-        // D makes room for what follows, unless the metric is to be reduced.
-        let d = if self.rank.is_some() {
-            prepared.d.clone()
-        } else {
-            std::mem::replace(&mut prepared.d, Mat::new())
-        };
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, prepared.ridge > 0.0, &mut workspace)?;
-        Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut workspace))
-    }
-
-    /// The solution for labelled rows and their mean; `stream` is for a draw of pairs.
-    pub(crate) fn solve_labelled(&self, data: &Dataset, stream: Stream) -> Result<(Solution, Vec<f64>)> {
-        let mean_and_scale = || mean_and_scale(data.rows(), data.rows(), self.standardize);
-        match self.pairs {
-            PairRule::All if self.balance != Balance::None => {
-                let (mean, scale) = mean_and_scale();
-                Ok((self.solve_moments(&Moments::of(data)?, scale)?, mean))
-            }
-            PairRule::All => {
-                let (scatter, mean) = Scatter::all_pairs_of(data)?;
-                let classes = data.labels().class_sizes().iter().filter(|&&size| size > 0).count();
-                let scatter = on_paper_scale(scatter, classes, data.len() as f64);
-                let scale = self.standardize.then(|| ColumnStatistics::of(data.rows()).scale);
-                Ok((self.solve_scaled(scatter, scale)?, mean))
-            }
-            PairRule::Sampled => {
-                check_labels(data.labels())?;
-                let pairs = Pairs::sampled(data.labels(), &mut Random::of(self.seed, stream));
-                let (mean, scale) = mean_and_scale();
-                let scatter = Scatter::from_pairs(data.rows(), &pairs)?;
-                Ok((self.solve_scaled(scatter, scale)?, mean))
-            }
-        }
-    }
-
-    /// The solution for moments of labelled rows, and the scale to divide their columns by.
-    pub(crate) fn solve_moments(&self, moments: &Moments, scale: Option<Vec<f64>>) -> Result<Solution> {
-        self.solve_scaled(self.scatter_of(moments)?, scale)
-    }
-
-    /// The scatter of all pairs from moments, balanced, on the paper's scale.
-    pub(crate) fn scatter_of(&self, moments: &Moments) -> Result<Scatter> {
-        let classes = moments.classes().iter().filter(|class| class.rows() > 0).count();
-        let weight = moments.classes().iter().map(ClassMoments::weight).sum();
-        Ok(on_paper_scale(Scatter::balanced(moments, self.balance)?, classes, weight))
-    }
-
-    /// As [`Gmml::solve_owned`], after dividing the columns by a scale.
-    pub(crate) fn solve_scaled(&self, scatter: Scatter, scale: Option<Vec<f64>>) -> Result<Solution> {
-        let Some(scale) = scale else { return self.solve_owned(scatter, Workspace::default()) };
-        let solution = self.solve_owned(scatter.standardized(&scale), Workspace::default())?;
-        Ok(solution.with_scale(scale))
-    }
-
-    pub(crate) fn finish(
-        &self,
-        solution: Solution,
-        selection: Option<Selection>,
-        mean: Vec<f64>,
-    ) -> Result<Fit> {
-        let t = match (self.t, &selection) {
-            (TChoice::Fixed(t), _) => t,
-            (TChoice::CrossValidated, Some(selection)) => selection.t,
-            (TChoice::CrossValidated, None) => 0.5,
-        };
-        let (metric, diagnostics) = match self.rank {
-            Some(rank) => (solution.leading(t, rank)?, solution.into_diagnostics()),
-            None => solution.into_metric(t)?,
-        };
-        let metric = metric.centred_at(mean)?;
-        Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..diagnostics } })
-    }
-
-    /// What something is chosen on: the given splits of `n` rows (or pairs), folds that keep groups whole, or random folds; of
-    /// the `chosen` rows only, if there are too many. Every choice by held-out rows goes this way.
+    /// The folds for model selection: the given splits of `n` rows (or pairs), folds that keep groups whole, or
+    /// random folds; of the `chosen` rows only, if there are too many. Every selection by held-out rows uses
+    /// these folds.
     pub(crate) fn divide(
         &self,
         n: usize,
@@ -390,13 +177,13 @@ impl Gmml {
         }
     }
 
-    /// Parameters and memory; `kept` classes have a matrix each.
+    /// Checks parameters and memory; `kept` classes have a matrix each.
     pub(crate) fn check(&self, d: usize, kept: usize) -> Result<()> {
         self.check_parameters(d)?;
         self.check_memory("the fit", (kept + 10) as f64 * (d as f64).powi(2), d, MemoryRemedy::Principal)
     }
 
-    /// To be called before any work on rows of `d` columns.
+    /// Checks the parameters for rows of `d` columns.
     pub(crate) fn check_parameters(&self, d: usize) -> Result<()> {
         self.regularization.check()?;
         self.check_balance()?;
@@ -430,10 +217,4 @@ impl Gmml {
     ) -> Result<()> {
         footprint::check_against(self.memory_limit_gb, what, numbers, d, remedy)
     }
-}
-
-/// All pairs, scaled to what the paper's draw of `40c(c−1)` would sum to on average, so that λ
-/// means the same for both. Without λ the factor changes no neighbour.
-pub(crate) fn on_paper_scale(scatter: Scatter, classes: usize, weight: f64) -> Scatter {
-    scatter.scaled(2.0 * pair_budget(classes) as f64 / (weight * weight))
 }

@@ -77,7 +77,8 @@ impl Diagnostics {
         })
     }
 
-    /// What was lost to rounding, if anything was: the metric says nothing reliable about directions of such eigenvalues.
+    /// The warning about eigenvalues lost to rounding, if any were: the metric is not reliable in their
+    /// directions.
     pub fn rounding_reason(&self) -> Option<String> {
         (self.clamped > 0).then(|| {
             format!(
@@ -89,7 +90,7 @@ impl Diagnostics {
         })
     }
 
-    /// Why a ridge was added, if one was.
+    /// The warning about a ridge, if one was added.
     pub fn ridge_reason(&self) -> Option<String> {
         (self.ridge > 0.0).then(|| {
             format!(

@@ -1,4 +1,5 @@
-//! Reduction first: the directions in which dissimilar pairs differ most against similar ones.
+//! The matrix pencil `(D, S)`: leading generalised eigenvectors, in which dissimilar pairs differ most relative
+//! to similar ones.
 
 use crate::error::{Error, Result};
 use crate::gmml::regularize::{Prior, Regularization, prepare};
@@ -28,12 +29,12 @@ pub struct Subspace {
     log_ratios: Vec<f64>,
 }
 
-/// How many coordinates a metric keeps.
+/// The number of coordinates that a metric keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Components {
     /// This many.
     Count(usize),
-    /// As many as hold this share of the spectrum.
+    /// So many that they hold this share of the spectrum.
     Share(f64),
 }
 
@@ -49,9 +50,9 @@ impl Subspace {
         // L⁻¹ D L⁻ᵀ, then V = L⁻ᵀU
         let mut half = prepared.d;
         solve_lower_triangular_in_place(l, half.as_mut(), par);
-        let mut turned = half.transpose().to_owned();
-        solve_lower_triangular_in_place(l, turned.as_mut(), par);
-        let e = eigen(turned.as_ref(), "the pencil (D, S)", &mut workspace)?;
+        let mut reduced = half.transpose().to_owned();
+        solve_lower_triangular_in_place(l, reduced.as_mut(), par);
+        let e = eigen(reduced.as_ref(), "the pencil (D, S)", &mut workspace)?;
         let mut u = e.vectors;
         solve_upper_triangular_in_place(l.transpose(), u.as_mut(), par);
         if let Some(q) = &prepared.basis {
@@ -74,7 +75,7 @@ impl Subspace {
         Ok(Self { directions, log_ratios })
     }
 
-    /// `V`, one direction a column, the most telling first.
+    /// `V`, one direction a column, by descending μ.
     pub fn directions(&self) -> MatRef<'_, f64> {
         self.directions.as_ref()
     }
@@ -84,7 +85,7 @@ impl Subspace {
         &self.log_ratios
     }
 
-    /// The first `r` of them, or all there are.
+    /// The first `r` directions, or all there are.
     pub(crate) fn leading(self, r: usize) -> Self {
         let r = r.min(self.log_ratios.len());
         Self {
@@ -93,7 +94,7 @@ impl Subspace {
         }
     }
 
-    /// The directions that pass.
+    /// The directions that pass a filter.
     pub(crate) fn filtered(self, passes: impl Fn(ColRef<'_, f64>) -> bool) -> Self {
         let kept: Vec<usize> =
             (0..self.log_ratios.len()).filter(|&k| passes(self.directions.col(k))).collect();
@@ -105,7 +106,7 @@ impl Subspace {
         }
     }
 
-    /// The number of directions asked for.
+    /// The number of directions to keep.
     ///
     /// # Errors
     /// A count that is 0 or above what there is; a share outside (0, 1].
@@ -132,7 +133,7 @@ impl Components {
         if right { Ok(()) } else { Err(Error::Parameter { name, value: self.to_string(), allowed }) }
     }
 
-    /// How many of these amounts, the largest first, are asked for.
+    /// The number of these amounts, the largest first, to keep.
     pub(crate) fn count(self, amounts: impl Iterator<Item = f64>) -> usize {
         let share = match self {
             Self::Count(r) => return r,

@@ -1,4 +1,4 @@
-//! From the sums `S`, `D` to matrices that can be factorised: prior, shrinkage, and the ridge of last resort.
+//! Regularisation (eq. 15): prior, shrinkage, and a ridge as the last resort, so that `S` can be factorised.
 
 use crate::error::{Error, Result};
 use crate::geometry::spd::Spd;
@@ -7,7 +7,7 @@ use crate::scatter::Scatter;
 use faer::{Mat, MatRef};
 use mahala_kernels::cholesky::cholesky;
 use mahala_kernels::order::descending;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use mahala_kernels::scaling::times_power_of_two;
 use mahala_kernels::view::{column, column_mut};
 use mahala_kernels::workspace::Workspace;
@@ -15,19 +15,21 @@ use mahala_kernels::workspace::Workspace;
 /// How `S` and `D` are regularised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Regularization {
-    /// Not at all (λ = 0), unless `S` is singular.
+    /// None (λ = 0), unless `S` is singular.
     None,
-    /// As in the paper: `S + λA₀⁻¹` and `D + λA₀`, with λ on the scale of the paper's `40c(c−1)` pairs.
+    /// The paper's: `S + λA₀⁻¹` and `D + λA₀`, with λ on the scale of the paper's `40c(c−1)` pairs.
     Lambda(f64),
-    /// Towards the diagonal: `(1−ρ)S + ρ·diag(S)`, the same for `D`; indifferent to the features' units.
+    /// Shrinkage of both towards the diagonal: `(1−ρ)S + ρ·diag(S)`, and so for `D`; invariant under the columns'
+    /// units.
     Shrinkage(f64),
-    /// `S` alone towards its diagonal: `D` keeps the directions in which classes differ.
+    /// Shrinkage of `S` alone towards its diagonal: `D` keeps the directions in which classes differ.
     ShrinkSimilar(f64),
-    /// `S` alone towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, a ridge in the columns' own units.
+    /// Shrinkage of `S` alone towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, a ridge in the columns' own
+    /// units.
     ShrinkSimilarToIdentity(f64),
-    /// Both towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, the same for `D`.
+    /// Shrinkage of both towards the identity: `(1−ρ)S + ρ·mean(diag(S))·I`, and so for `D`.
     ShrinkToIdentity(f64),
-    /// `S` alone towards its diagonal, by the amount of [`analytic_shrinkage`].
+    /// Shrinkage of `S` alone towards its diagonal, by the amount of [`analytic_shrinkage`].
     Analytic,
 }
 
@@ -40,7 +42,7 @@ pub enum Prior {
     Diagonal,
     /// The inverse covariance: the classic Mahalanobis metric.
     Covariance,
-    /// Any metric of the user's.
+    /// A given metric.
     Matrix(Spd),
 }
 
@@ -51,9 +53,9 @@ const SINGULAR: f64 = 1e-10;
 /// 2^8, and the smallest keep all but that of their digits.
 const ALIKE: f64 = 4.0;
 
-/// What the eigenproblem needs, for the columns that vary.
+/// The input of the eigenproblem, for the columns that vary.
 pub(crate) struct Prepared {
-    /// The columns that take part, graded; the others are constant and get weight 0.
+    /// The columns that vary, in graded order; the others are constant and have weight 0.
     pub(crate) active: Vec<usize>,
     /// Rows are measured in 2^exponent.
     pub(crate) exponent: i32,
@@ -65,7 +67,7 @@ pub(crate) struct Prepared {
     pub(crate) l: Mat<f64>,
     /// The ridge added to `S`, relative to each column's variance; 0 if none was needed.
     pub(crate) ridge: f64,
-    /// The directions of the active columns that `S` and `D` are about, if columns depend on others.
+    /// The basis of the active columns that `S` and `D` are expressed in, if columns depend on others.
     pub(crate) basis: Option<Mat<f64>>,
 }
 
@@ -104,7 +106,7 @@ pub(crate) fn prepare(
     let exponent = common_exponent(&scatter, &active)?;
     let active = graded(&scatter, &active);
     let (w_s, w_d, units) = (scatter.similar().weight, scatter.dissimilar().weight, scatter.units().to_vec());
-    // One after the other, so that the second takes the place of the first.
+    // One after the other, so that the second reuses the memory of the first.
     let samples = scatter.samples();
     let untouched = is_plain(&units, exponent) && active.iter().copied().eq(0..units.len());
     let [mut s, mut d] = scatter.into_matrices().map(|whole| {
@@ -115,7 +117,7 @@ pub(crate) fn prepare(
         workspace.give(whole);
         part
     });
-    // What S's diagonal would be if similar pairs differed as much as any: the yardstick for pivots.
+    // The diagonal of S if similar pairs differed as much as any: the reference for pivots.
     let yardstick = |s: &Mat<f64>, d: &Mat<f64>| -> Vec<f64> {
         (0..s.ncols()).map(|j| (s[(j, j)] + d[(j, j)]) * w_s / (w_s + w_d)).collect()
     };
@@ -165,7 +167,7 @@ pub(crate) fn prepare(
     Ok(Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis })
 }
 
-/// The columns that vary; all of them where the prior decides on the others.
+/// The columns that vary; all columns where the prior decides about the others.
 fn active_columns(scatter: &Scatter, regularization: Regularization, prior: &Prior) -> Result<Vec<usize>> {
     let n = scatter.columns();
     // Not "> 0": a sum that overflowed to NaN must not pass for a constant column.
@@ -203,7 +205,7 @@ fn common_exponent(scatter: &Scatter, active: &[usize]) -> Result<i32> {
 fn graded(scatter: &Scatter, active: &[usize]) -> Vec<usize> {
     let size = |j: usize| {
         let product = scatter.s()[(j, j)].max(0.0).sqrt() * scatter.d()[(j, j)].max(0.0).sqrt();
-        // In logarithms, for the unit of a column may be far beyond the range of its square.
+        // In logarithms: the square of a column's unit may overflow.
         product.log2() + 2.0 * f64::from(scatter.units()[j])
     };
     let sizes: Vec<f64> = active.iter().map(|&j| size(j)).collect();
@@ -369,7 +371,7 @@ fn factorise(s: &mut Mat<f64>, base: &[f64], workspace: &mut Workspace) -> Resul
 
 /// The largest sum of absolute values of a column; not finite if an entry is not.
 fn one_norm(matrix: MatRef<'_, f64>) -> f64 {
-    let of_column = |j: usize| sum_of_eights(column(matrix, j), column(matrix, j), |x, _| x.abs());
+    let of_column = |j: usize| sum_by_lanes(column(matrix, j), column(matrix, j), |x, _| x.abs());
     let larger = |most: f64, sum: f64| if most.is_nan() || sum <= most { most } else { sum };
     (0..matrix.ncols()).map(of_column).fold(0.0, larger)
 }

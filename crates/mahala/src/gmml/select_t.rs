@@ -1,4 +1,4 @@
-//! Choosing t: folds, cross-validated error, and the paper's search in two steps (Sec. 3.1).
+//! Selection of t (Sec. 3.1): folds, cross-validated error, and the paper's two-step search.
 //!
 //! Folds and pairs stay fixed during a search, so that all values of t see the same data. For each fold
 //! the geodesic is factorised once; a value of t then only re-weights coordinates.
@@ -21,7 +21,7 @@ use crate::scatter::all_pairs::check_labels;
 use crate::scatter::balanced::Balance;
 use crate::scatter::moments::Moments;
 
-/// Told how far a search is (done, total); false ends it.
+/// Progress callback of a search: called with (done, total); returning false cancels it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
 /// How t was chosen.
@@ -31,20 +31,20 @@ pub struct Selection {
     pub t: f64,
     /// Every value tried, ascending, with its cross-validated error in [0, 1].
     pub curve: Vec<(f64, f64)>,
-    /// What the error counts.
+    /// The criterion of the error.
     pub criterion: Criterion,
-    /// How many folds took part.
+    /// The number of folds used.
     pub folds: usize,
-    /// How many rows (or pairs) the choice was made on.
+    /// The number of rows (or pairs) used.
     pub rows: usize,
 }
 
-/// What a cross-validated error counts.
+/// The criterion of a cross-validated error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Criterion {
-    /// The share of rows whose class their neighbours get wrong.
+    /// The share of rows misclassified by their neighbours.
     KnnError,
-    /// The same, each class counted the same: the mean of the classes' shares.
+    /// The balanced error: the mean over classes of the share of misclassified rows.
     BalancedKnnError,
     /// One minus the area under the ROC curve of the distances of held-out pairs.
     PairRanking,
@@ -56,7 +56,7 @@ pub enum Criterion {
 /// values tried, ascending, with their errors.
 ///
 /// # Errors
-/// Whatever `errors` fails with.
+/// Any error of `errors`.
 pub fn two_step_search(mut errors: impl FnMut(&[f64]) -> Result<Vec<f64>>) -> Result<(f64, Vec<(f64, f64)>)> {
     let coarse = [0.1, 0.3, 0.5, 0.7, 0.9];
     let coarse_errors = errors(&coarse)?;
@@ -92,13 +92,13 @@ fn fine_grid(centre: f64) -> Vec<f64> {
 /// The number of values of t a search tries: five and fifteen.
 pub const VALUES_OF_T: usize = 20;
 
-/// The place of the least error; the first of several.
+/// The index of the least error; the first of several.
 pub(crate) fn first_minimum(errors: &[f64]) -> usize {
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     errors.iter().position(|&e| e == least).unwrap_or(0)
 }
 
-/// One fold, solved: what remains is to weight coordinates and vote.
+/// One solved fold: only coordinates are re-weighted and votes counted for each t.
 struct SolvedFold {
     train: Vec<usize>,
     test: Vec<usize>,
@@ -120,7 +120,7 @@ pub struct CrossValidation {
     data: Dataset,
     k: usize,
     folds: Vec<SolvedFold>,
-    /// What each row counts for in the error.
+    /// The weight of each row in the error.
     weights: Vec<f64>,
     criterion: Criterion,
 }
@@ -134,7 +134,7 @@ impl CrossValidation {
         Self::with(gmml, data, None, None)
     }
 
-    /// As [`CrossValidation::new`], on folds that keep groups of rows whole.
+    /// Draws folds that keep groups of rows whole, and solves each.
     ///
     /// # Errors
     /// As [`CrossValidation::new`]; another number of groups than of rows, or fewer than two groups.
@@ -142,7 +142,8 @@ impl CrossValidation {
         Self::with(gmml, data, None, Some(groups))
     }
 
-    /// With weights of rows, in the sums and in the error; and with groups.
+    /// Draws the folds and solves each, with weights of rows in the sums and in the error, and with groups, if
+    /// given.
     pub(crate) fn with(
         gmml: &Gmml,
         data: &Dataset,
@@ -161,7 +162,7 @@ impl CrossValidation {
         let folds = gmml.divide(data.len(), some.as_deref(), groups)?;
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
-        // The solution of each fold is kept, while another is made.
+        // All solutions are live while the next is computed.
         let shape = Shape::labelled(data.rows(), data.labels().class_count());
         let numbers = shape.matrices(3.0 * folds.len() as f64 + 10.0, 3.0);
         gmml.check_memory("the choice of t", numbers, shape.columns, MemoryRemedy::Principal)?;
@@ -175,7 +176,7 @@ impl CrossValidation {
         Ok(Self { data, k: gmml.k, folds, weights, criterion })
     }
 
-    /// The cross-validated error at each value of t, in [0, 1]. `watch` is told (searches done, total).
+    /// The cross-validated error at each value of t, in [0, 1]. `watch` is called with (searches done, total).
     ///
     /// # Errors
     /// [`Error::Cancelled`] if `watch` says so.
@@ -308,7 +309,7 @@ fn solve_folds(
     for fold in 0..folds.len() {
         match solve(fold) {
             Ok(fold) => solved.push(fold),
-            // A fold without a usable training part says nothing about t.
+            // A fold whose training part has no pairs of one kind is skipped.
             Err(error) if is_lack_of_pairs(&error) => {}
             Err(error) => return Err(error),
         }
@@ -316,9 +317,9 @@ fn solve_folds(
     Ok(solved)
 }
 
-/// The moments of each fold, to be merged into those of the others: one pass over the rows instead of
-/// one a fold. Merged rather than subtracted from the whole, because a column that varies in one fold
-/// alone would come out of a subtraction with rounding for its variance.
+/// The moments of each fold, to be merged into those of the others: one pass over the rows instead of one for
+/// each fold. Merged rather than subtracted from the whole, because a subtraction would leave a rounding error as
+/// the variance of a column that varies in one fold alone.
 fn fold_moments(
     gmml: &Gmml,
     data: &Dataset,
@@ -346,8 +347,8 @@ impl<'a> FoldView<'a> {
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 
-    /// The rows counted wrong among the test rows at t: weights of coordinates change, rows do not. The
-    /// buffers keep their memory from one t to the next.
+    /// The misclassified test rows at t: the weights of coordinates change, rows do not. The buffers are reused
+    /// from one t to the next.
     fn wrong_at(&self, t: f64, k: usize, counted: &[f64], [train, test]: &mut [Vec<f64>; 2]) -> Result<f64> {
         let weights = self.fold.solution.weights(t);
         let knn = Knn::new(weighted(&self.train, &weights, std::mem::take(train))?)?;
@@ -362,7 +363,7 @@ impl<'a> FoldView<'a> {
     }
 }
 
-/// `Z·diag(weights)`, in the given memory.
+/// `Z·diag(weights)`, into a reused buffer.
 pub(crate) fn weighted(z: &[f64], weights: &[f64], mut memory: Vec<f64>) -> Result<Rows> {
     memory.clear();
     for row in z.chunks_exact(weights.len()) {

@@ -1,4 +1,4 @@
-//! `S` and `D` solved for every t at once: what the search over t re-weights.
+//! The solution `S⁻¹ ♯_t D = WΛᵗWᵀ` (eq. 16) for every t at once, which the search over t re-weights.
 
 use crate::data::Rows;
 use crate::error::{Error, Result};
@@ -27,12 +27,12 @@ pub struct Solution {
     log_lambda: Vec<f64>,
     scale: Option<Vec<f64>>,
     diagnostics: Diagnostics,
-    /// `D` and the columns it is about, if the metric is to be reduced.
+    /// `D` and its columns, if the metric is to be reduced.
     dissimilar: Option<(Vec<usize>, Mat<f64>)>,
 }
 
 impl Solution {
-    /// From the geodesic in the active columns to all columns; keeps `D` if the metric is to be reduced.
+    /// Extends the geodesic from the active columns to all columns; keeps `D` if the metric is to be reduced.
     pub(crate) fn new(
         columns: usize,
         [similar, dissimilar]: [PairCount; 2],
@@ -44,8 +44,8 @@ impl Solution {
         let Prepared { active, exponent, norm_s, norm_d, d, l, ridge, basis } = prepared;
         let [condition_s, condition_d] = conditions(&geodesic, l.as_ref(), [norm_s, norm_d]);
         let geodesic = geodesic.rescaled(-exponent, 4 * exponent);
-        let turned = basis.as_ref().map(|q| product(q.as_ref(), geodesic.directions()));
-        let directions = turned.as_ref().map_or(geodesic.directions(), Mat::as_ref);
+        let rotated = basis.as_ref().map(|q| product(q.as_ref(), geodesic.directions()));
+        let directions = rotated.as_ref().map_or(geodesic.directions(), Mat::as_ref);
         let (all, count) = (active.len() == columns, directions.ncols());
         let mut w = if count == columns { workspace.take(columns) } else { Mat::zeros(columns, count) };
         let ordered = active.is_sorted();
@@ -90,7 +90,7 @@ impl Solution {
         self.diagnostics
     }
 
-    /// What was seen while solving.
+    /// The diagnostics of the solution.
     pub fn diagnostics(&self) -> &Diagnostics {
         &self.diagnostics
     }
@@ -100,13 +100,13 @@ impl Solution {
     /// # Errors
     /// t outside [0, 1], or a result outside the range of 64-bit numbers.
     pub fn metric(&self, t: f64) -> Result<Metric> {
-        let weights = roots_of_weights(&self.log_lambda, t)?;
+        let weights = sqrt_weights(&self.log_lambda, t)?;
         metric_of(weighted_transpose(self.w.as_ref(), &weights), self.scale.clone())
     }
 
-    /// The same, in the memory of the solution.
+    /// The metric at t and the diagnostics, reusing the memory of the solution.
     pub(crate) fn into_metric(self, t: f64) -> Result<(Metric, Diagnostics)> {
-        let weights = roots_of_weights(&self.log_lambda, t)?;
+        let weights = sqrt_weights(&self.log_lambda, t)?;
         Ok((metric_of(into_weighted_transpose(self.w, &weights), self.scale)?, self.diagnostics))
     }
 
@@ -120,12 +120,12 @@ impl Solution {
         rank.check("rank", metric.rank())?;
         let Some((active, d)) = &self.dissimilar else { return Ok(metric) };
         let l = metric.components();
-        // In units near 1, so that the products stay in range; a factor turns no direction.
+        // Scaled to about 1, so that the products stay in range; a factor changes no direction.
         let unit = -exponent_of(l.norm_max());
         let varying =
             Mat::from_fn(l.nrows(), active.len(), |i, j| times_power_of_two(l[(i, active[j])], unit));
-        let turned = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
-        let Eigen { values, vectors } = leading_pairs(turned.as_ref(), varying.as_ref(), d.as_ref())?;
+        let rotated = product(product(varying.as_ref(), d.as_ref()).as_ref(), varying.transpose());
+        let Eigen { values, vectors } = leading_pairs(rotated.as_ref(), varying.as_ref(), d.as_ref())?;
         let components = product(vectors.as_ref().reverse_cols().transpose(), l);
         let r = rank.count(values.iter().rev().copied());
         Metric::computed(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
@@ -142,9 +142,10 @@ impl Solution {
     }
 }
 
-/// The eigenpairs of `LDLᵀ`; with `D = RRᵀ` as singular values of `RᵀLᵀ` where the product would lose some.
-fn leading_pairs(turned: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Eigen> {
-    let found = eigen(turned, "L D Lᵀ", &mut Workspace::default())?;
+/// The eigenpairs of `LDLᵀ`; with `D = RRᵀ`, from the singular values of `RᵀLᵀ` where the product would lose the
+/// smallest.
+fn leading_pairs(rotated: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64>) -> Result<Eigen> {
+    let found = eigen(rotated, "L D Lᵀ", &mut Workspace::default())?;
     if !are_lost(&found.values) {
         return Ok(found);
     }
@@ -156,20 +157,20 @@ fn leading_pairs(turned: MatRef<'_, f64>, l: MatRef<'_, f64>, d: MatRef<'_, f64>
 }
 
 /// `Λ^{t/2}`
-fn roots_of_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
+fn sqrt_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
     if !(0.0..=1.0).contains(&t) {
         return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
     }
     Ok(log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect())
 }
 
-/// Around 0.
+/// A metric with mean 0.
 fn metric_of(components: Mat<f64>, scale: Option<Vec<f64>>) -> Result<Metric> {
     let mean = vec![0.0; components.ncols()];
     Metric::computed(components, mean, scale)
 }
 
-/// `exp(½(t·log λ − max))`: what coordinates weigh at t, up to a common factor.
+/// `exp(½(t·log λ − max))`: the weights of coordinates at t, up to a common factor.
 pub(crate) fn weights_at(log_lambda: &[f64], t: f64) -> Vec<f64> {
     let top = log_lambda.iter().map(|l| 0.5 * t * l).fold(f64::NEG_INFINITY, f64::max);
     log_lambda.iter().map(|l| (0.5 * t * l - top).exp()).collect()
@@ -190,7 +191,7 @@ fn conditions(geodesic: &Geodesic, l: MatRef<'_, f64>, norms: [f64; 2]) -> [f64;
     })
 }
 
-/// What of `0..n` is not in the list.
+/// The indices of `0..n` that are not in the list.
 fn missing_from(list: &[usize], n: usize) -> Vec<usize> {
     let mut there = vec![false; n];
     list.iter().for_each(|&j| there[j] = true);

@@ -4,12 +4,12 @@
 //! ```text
 //! X_c·X_cᵀ = U Σ² Uᵀ,     Q = X_cᵀ U Σ⁻¹,     X_c Q = U Σ
 //! ```
-//! `Q` (d × r, r ≤ n − 1) is never formed: what is wanted of it are combinations `M·Qᵀ = (M Σ⁻¹ Uᵀ)·X_c`.
-//! With a matrix of kernel values in place of `X_c·X_cᵀ` the same holds in feature space.
+//! `Q` (d × r, r ≤ n − 1) is never formed: it is used in combinations `M·Qᵀ = (M Σ⁻¹ Uᵀ)·X_c`. With a kernel
+//! matrix in place of `X_c·X_cᵀ` this holds in feature space.
 //!
-//! Where neither n nor d is small, the leading directions are found by a randomised search (Halko,
-//! Martinsson, Tropp 2011): rows times a random matrix span nearly what the leading directions span, and
-//! each step of the power iteration brings them nearer.
+//! Where neither n nor d is small, the leading directions are found by randomised subspace iteration (Halko,
+//! Martinsson, Tropp 2011): the rows times a random matrix span nearly the space of the leading directions, and
+//! each power iteration brings it nearer.
 
 use crate::data::Rows;
 use crate::data::centered::{Cells, Centred};
@@ -23,7 +23,7 @@ use mahala_kernels::reduce::squared_norm;
 use mahala_kernels::scaling::times_power_of_two;
 use mahala_kernels::workspace::Workspace;
 
-/// The basis, by the rows it is made of.
+/// The basis, as combinations of the rows.
 pub(crate) struct Span {
     /// n × r, orthonormal.
     u: Mat<f64>,
@@ -31,7 +31,7 @@ pub(crate) struct Span {
     lengths: Vec<f64>,
 }
 
-/// Rows in the coordinates of an orthonormal basis of their span, and the way back.
+/// Rows in the coordinates of an orthonormal basis of their span, and the map back.
 pub(crate) struct InSpan<'a> {
     /// The rows, n × r.
     pub(crate) rows: Rows,
@@ -41,7 +41,7 @@ pub(crate) struct InSpan<'a> {
 
 impl<'a> InSpan<'a> {
     /// # Errors
-    /// Rows that are all alike, or whose squares leave the range.
+    /// Rows that are all equal, or whose squares overflow or underflow.
     pub(crate) fn of(rows: &'a Rows, standardize: bool) -> Result<Self> {
         let centred = Centred::new(Cells::Dense(rows), standardize)?;
         let span = Span::of_gram(centred.gram().as_ref(), "the products of the rows");
@@ -78,15 +78,15 @@ pub(crate) struct Leading {
     pub(crate) outside: f64,
 }
 
-/// Squared lengths below this share of the largest are rounding: the sums of squares hold no more digits.
+/// Squared singular values below this share of the largest are rounding: sums of squares hold no more digits.
 const RANK: f64 = 1e-12;
-/// How many directions more than asked for the randomised search follows.
+/// Oversampling of the randomised subspace iteration.
 const EXTRA: usize = 10;
-/// Steps of its power iteration.
+/// Power iterations of the randomised subspace iteration.
 const STEPS: usize = 4;
 
 impl Span {
-    /// From the products of centred rows.
+    /// The basis from the Gram matrix of centred rows.
     ///
     /// # Errors
     /// Products that are not finite or not positive semidefinite, or all 0.
@@ -117,7 +117,7 @@ impl Span {
         Rows::new(cells.collect(), self.rank()).map_err(|_| Error::OutOfRange { what: "a coordinate" })
     }
 
-    /// `M Σ⁻¹ Uᵀ` for `M` of k × r: what the rows are combined by to give `M·Qᵀ`.
+    /// `M Σ⁻¹ Uᵀ` for `M` of k × r: the coefficients of the rows in `M·Qᵀ`.
     pub(crate) fn combination(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         let scaled = Mat::from_fn(m.nrows(), self.rank(), |i, k| m[(i, k)] / self.lengths[k]);
         product(scaled.as_ref(), self.u.transpose())
@@ -128,7 +128,7 @@ impl Leading {
     /// The `rank` leading directions, or all there are.
     ///
     /// # Errors
-    /// Rows that are all alike.
+    /// Rows that are all equal.
     pub(crate) fn of(rows: &Centred<'_>, rank: usize, seed: u64) -> Result<Self> {
         let total = rows.squared_norm();
         if total == 0.0 {
@@ -146,11 +146,11 @@ impl Leading {
         let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Workspace::default())?;
         let found = values.iter().rev().take_while(|&&x| x > RANK * values[values.len() - 1]).count();
         let last = values.len();
-        let turn = Mat::from_fn(found.min(rank), last, |i, j| vectors[(j, last - 1 - i)]);
-        let coordinates = product(turn.as_ref(), y.as_ref());
+        let rotation = Mat::from_fn(found.min(rank), last, |i, j| vectors[(j, last - 1 - i)]);
+        let coordinates = product(rotation.as_ref(), y.as_ref());
         let inside = squared_norm(coordinates.as_ref());
         let outside = (1.0 - inside / total).max(0.0);
-        Ok(Self { directions: product(turn.as_ref(), w.as_ref()), coordinates, outside })
+        Ok(Self { directions: product(rotation.as_ref(), w.as_ref()), coordinates, outside })
     }
 
     /// The rows in these coordinates, times 2^exponent.
@@ -161,7 +161,8 @@ impl Leading {
     }
 }
 
-/// An orthonormal basis of the rows of a wide matrix, as rows: twice, for the first time leaves rounding.
+/// An orthonormal basis of the rows of a wide matrix, as rows; orthogonalised twice, because once leaves
+/// rounding.
 fn orthonormal(mut y: Mat<f64>) -> Result<Mat<f64>> {
     for _ in 0..2 {
         let Eigen { values, vectors } = eigen(gram(y.as_ref()).as_ref(), "Y·Yᵀ", &mut Workspace::default())?;
@@ -170,8 +171,9 @@ fn orthonormal(mut y: Mat<f64>) -> Result<Mat<f64>> {
         if kept.is_empty() {
             return Err(Error::AllConstant { columns: y.ncols() });
         }
-        let turn = Mat::from_fn(kept.len(), y.nrows(), |i, j| vectors[(j, kept[i])] / values[kept[i]].sqrt());
-        y = product(turn.as_ref(), y.as_ref());
+        let rotation =
+            Mat::from_fn(kept.len(), y.nrows(), |i, j| vectors[(j, kept[i])] / values[kept[i]].sqrt());
+        y = product(rotation.as_ref(), y.as_ref());
     }
     Ok(y)
 }

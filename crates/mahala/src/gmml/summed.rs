@@ -1,8 +1,8 @@
-//! Learning from rows that were summed: elsewhere, in a stream, or in two passes.
+//! Learning from sums: rows that were summed elsewhere, in a stream, or in two passes.
 //!
-//! What the closed form needs of labelled rows is two matrices, a mean and a scale. They come from [`Moments`] in
-//! one pass, or from [`ClassMeans`](crate::ClassMeans) in two where there are too many classes for a matrix each.
-//! t is given, or chosen on a sample of the rows.
+//! The closed form needs of labelled rows two matrices, a mean and a scale. They come from [`Moments`] in one
+//! pass, or from [`ClassMeans`](crate::ClassMeans) in two where there are too many classes for a matrix each. t
+//! is given, or chosen on a sample of the rows.
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::scatter::moments::Moments;
 use crate::scatter::summed::Summed;
 
 impl Gmml {
-    /// Learns from moments: rows that were summed elsewhere. t must be given, for there is nothing to
+    /// Learns from moments of rows that were summed elsewhere. t must be given, because there are no rows to
     /// cross-validate on; [`Gmml::fit_summed`] takes a sample of the rows.
     ///
     /// # Errors

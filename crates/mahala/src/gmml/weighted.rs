@@ -1,4 +1,4 @@
-//! Rows with weights, and the weights of held-out rows when classes count the same.
+//! Row weights, in the sums and in the cross-validated error.
 
 use crate::data::centered::Cells;
 use crate::data::{Dataset, Labels};
@@ -10,8 +10,8 @@ use crate::scatter::balanced::Balance;
 use crate::scatter::moments::Moments;
 
 impl Gmml {
-    /// As [`Gmml::fit_watched`], with a weight for each row: a row of weight 2 counts as two. If t is to be
-    /// chosen, rows weigh as much in its error.
+    /// Learns from rows, labels and a weight for each row: a row of weight 2 counts as two. If t is to be chosen,
+    /// the error has these weights. `watch` is that of [`Gmml::fit_watched`].
     ///
     /// # Errors
     /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; sampled pairs or
@@ -26,7 +26,7 @@ impl Gmml {
         if weights.len() != data.len() {
             return Err(Error::Length { what: "weights", seen: weights.len(), expected: data.len() });
         }
-        // Rows without weight are no neighbours either.
+        // Rows of weight 0 are no neighbours either.
         let counting: Vec<usize> = (0..data.len()).filter(|&i| weights[i] != 0.0).collect();
         if counting.is_empty() {
             return Err(Error::Empty { what: "the list of rows with a weight above 0" });
@@ -50,7 +50,7 @@ impl Gmml {
         Ok(Fit { diagnostics: Diagnostics { selection, ..fit.diagnostics }, ..fit })
     }
 
-    /// Balance needs the sums over all pairs.
+    /// Checks that balance has the sums over all pairs that it needs.
     pub(crate) fn check_balance(&self) -> Result<()> {
         if self.balance == Balance::None || self.pairs == PairRule::All {
             return Ok(());
@@ -60,7 +60,7 @@ impl Gmml {
     }
 }
 
-/// What each row counts for in an error: its weight, divided by its class's if classes count the same.
+/// The weight of each row in an error: its own, divided by its class's if classes have equal weight.
 pub(crate) fn error_weights(balance: Balance, labels: &Labels, weights: Option<&[f64]>) -> Vec<f64> {
     let mut rows = weights.map_or_else(|| vec![1.0; labels.len()], <[f64]>::to_vec);
     if balance == Balance::None {

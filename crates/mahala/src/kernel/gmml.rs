@@ -1,15 +1,15 @@
-//! Kernel GMML: the metric is learned in the feature space of a kernel.
+//! Kernel GMML: metric learning in the feature space of a kernel.
 //!
 //! # Formula
-//! As for more features than rows ([`crate::gmml::low_rank`]), with the kernel's values in place of inner products:
+//! That of more features than rows ([`crate::gmml::low_rank`]), with kernel values in place of inner products:
 //! ```text
 //! K_c = (I − 11ᵀ/n)·K·(I − 11ᵀ/n) = U Σ² Uᵀ,     rows become UΣ,     ordinary GMML gives M
 //! z(x) = M Σ⁻¹ Uᵀ · (k(x) − k̄),     k(x) = (k(x, x₁), …, k(x, x_n))
 //! ```
 //! So a kernel metric is a [`Metric`] on lists of kernel values. Under the linear kernel it is linear GMML.
 //!
-//! With many rows, k(x) is taken with some of them only (Nyström): learning happens inside the span of
-//! these landmarks, and the diagnostics tell what share of the rows lies outside.
+//! With many rows, k(x) is taken with some of them only (Nyström): learning happens inside the span of these
+//! landmarks, and the diagnostics report the share of the rows outside.
 
 use crate::data::centered::centre_gram;
 use crate::data::column_stats::ColumnStatistics;
@@ -31,7 +31,7 @@ use faer::{Mat, MatRef};
 ///
 /// ```
 /// use mahala::{Dataset, Gmml, Kernel, KernelGmml, Labels, Rows, TChoice};
-/// // The middle against both sides: no line tells them apart.
+/// // The middle against both sides: not linearly separable.
 /// let rows = Rows::new(vec![-5.0, -4.0, 4.0, 5.0, -0.5, 0.0, 0.5], 1)?;
 /// let data = Dataset::new(rows, Labels::new(["out", "out", "out", "out", "in", "in", "in"]))?;
 /// let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
@@ -58,20 +58,20 @@ pub struct KernelMetric {
     metric: Metric,
 }
 
-/// A fitted kernel metric, and what there is to know about it.
+/// A fitted kernel metric with its diagnostics.
 #[derive(Debug, Clone)]
 pub struct KernelFit {
     /// The metric.
     pub metric: KernelMetric,
     /// The t it was made with.
     pub t: f64,
-    /// What was seen on the way.
+    /// The diagnostics of the fit.
     pub diagnostics: Diagnostics,
 }
 
-/// Up to so many rows the kernel is taken with all of them.
+/// Up to this many rows the kernel is taken with all of them.
 const ALL: usize = 5_000;
-/// And with so many beyond.
+/// The number of landmarks for more rows.
 const LANDMARKS: usize = 1_000;
 impl KernelGmml {
     /// Learns from rows and labels; if the kernel is precomputed, row i holds its values with all rows.
@@ -82,7 +82,8 @@ impl KernelGmml {
         self.fit_watched(data, &mut |_, _| true)
     }
 
-    /// As [`KernelGmml::fit`], watched as [`Gmml::fit_watched`] is.
+    /// Learns from rows and labels, and reports the progress of the choice of t to `watch`, as
+    /// [`Gmml::fit_watched`] does.
     ///
     /// # Errors
     /// As [`KernelGmml::fit`].
@@ -117,7 +118,8 @@ impl KernelGmml {
         }
     }
 
-    /// Why no kernel value differs from another: equal rows, or a gamma that makes all rows look equal.
+    /// The reason why no kernel value differs from another: equal rows, or a gamma that makes all rows look
+    /// equal.
     fn flat(&self, error: Error, data: &Dataset) -> Error {
         let equal = (1..data.len()).all(|i| data.rows().row(i) == data.rows().row(0));
         match (error, self.kernel) {
@@ -132,7 +134,7 @@ impl KernelGmml {
         }
     }
 
-    /// With the kernel of all rows.
+    /// Learns with the kernel matrix of all rows.
     fn fit_exactly(
         &self,
         map: KernelMap,
@@ -147,7 +149,7 @@ impl KernelGmml {
         self.learn(map, &span, means, (span.coordinates(0)?, 0.0), data, watch)
     }
 
-    /// With the kernel of all rows and the landmarks.
+    /// Learns with the kernel matrix of all rows and the landmarks.
     fn fit_by_landmarks(
         &self,
         features: Features,
@@ -221,7 +223,7 @@ impl KernelGmml {
 }
 
 impl KernelMetric {
-    /// From the map to kernel values and the metric on those.
+    /// Joins the map to kernel values and the metric on those.
     ///
     /// # Errors
     /// A metric that does not fit the landmarks, or the lengths of its components outside.
@@ -301,7 +303,7 @@ impl KernelMetric {
     }
 }
 
-/// Makes the components blind to a common shift of all kernel values, as they are but for rounding.
+/// Removes from the components what rounding left of a common shift of all kernel values.
 fn sum_to_zero(components: &mut Mat<f64>) {
     let n = components.ncols();
     let means: Vec<f64> =

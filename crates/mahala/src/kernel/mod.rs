@@ -1,4 +1,4 @@
-//! Kernels: inner products in a feature space, and rows as their kernel values with given rows.
+//! Kernel functions: inner products in a feature space, and rows as their kernel values with landmarks.
 
 pub(crate) mod gmml;
 pub(crate) mod nystrom;
@@ -89,11 +89,11 @@ impl Kernel {
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelMap {
     kernel: Kernel,
-    /// Divided by `scale` already; nothing if the kernel is precomputed.
+    /// The landmarks, already divided by `scale`; none if the kernel is precomputed.
     landmarks: Option<Rows>,
     scale: Option<Vec<f64>>,
-    /// The weight of what lies outside the span of the landmarks, and the squared lengths in feature space of the
-    /// components of the metric that goes with the map.
+    /// The weight on the orthogonal complement of the span of the landmarks, and the squared lengths in feature
+    /// space of the components of the metric that belongs to the map.
     outside: Option<(f64, Vec<f64>)>,
 }
 
@@ -119,7 +119,7 @@ impl KernelMap {
         Ok(Self { kernel, landmarks, scale, outside: None })
     }
 
-    /// The same for landmarks that `scale` has not divided yet.
+    /// A map from its parts, for landmarks that `scale` has not divided yet.
     pub(crate) fn with_landmarks(kernel: Kernel, landmarks: &Rows, scale: Option<Vec<f64>>) -> Result<Self> {
         let divided = match &scale {
             Some(scale) => landmarks.divided_by(scale)?,
@@ -138,7 +138,7 @@ impl KernelMap {
         self.landmarks.as_ref()
     }
 
-    /// The same map, beside a metric that gives this weight to what lies outside the span of the landmarks in feature
+    /// Adds the weight that the metric has on the orthogonal complement of the span of the landmarks in feature
     /// space; `squared_lengths` are those of its components there.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl KernelMap {
         Ok(Self { outside: Some((weight, squared_lengths)), ..self })
     }
 
-    /// The weight of what lies outside the span of the landmarks, if the metric that goes with the map has one.
+    /// The weight on the orthogonal complement of the span of the landmarks, if the metric of the map has one.
     pub fn weight_outside(&self) -> Option<f64> {
         self.outside.as_ref().map(|outside| outside.0)
     }
@@ -164,12 +164,12 @@ impl KernelMap {
         self.outside.as_ref().map(|(weight, lengths)| (*weight, &lengths[..]))
     }
 
-    /// What the columns of rows are divided by first.
+    /// The scale by which the columns of rows are divided first.
     pub fn scale(&self) -> Option<&[f64]> {
         self.scale.as_deref()
     }
 
-    /// The same for rows not yet divided by `scale`.
+    /// The map for rows that have not been divided by `scale` yet.
     pub(crate) fn of_divided_rows(self, scale: &[f64]) -> Result<Self> {
         let scale = both_scales(self.scale.as_deref(), scale);
         let outside = self.outside;
@@ -208,7 +208,8 @@ impl KernelMap {
     /// `k(x, x) + k(y, y) − 2k(x, y)`, the squared distance in feature space; none if it is precomputed.
     pub(crate) fn squared_distance(&self, x: &[f64], y: &[f64]) -> Option<f64> {
         self.landmarks.as_ref()?;
-        // By differences where the kernel knows no origin: products of rows far from it would cancel.
+        // By differences where the kernel is translation-invariant: products of rows far from the origin would
+        // cancel.
         let apart = || (0..x.len()).map(|j| ((x[j] - y[j]) / self.scale_of(j)).powi(2)).sum::<f64>();
         match self.kernel {
             Kernel::Linear | Kernel::Precomputed => Some(apart()),
@@ -255,7 +256,7 @@ pub(crate) fn transform(map: Option<&KernelMap>, metric: &Metric, rows: &Rows) -
     Rows::new(z, metric.rank())
 }
 
-/// Whether a metric on kernel values goes with a map to them.
+/// Checks that a metric on kernel values fits a map to them.
 pub(crate) fn check_parts(map: &KernelMap, metric: &Metric) -> Result<()> {
     let landmarks =
         map.landmarks().map(|rows| ("rows the kernel is taken with", rows.len(), metric.columns()));

@@ -1,4 +1,4 @@
-//! Rows in the feature space of a kernel, in the span of landmarks (Nyström).
+//! Nyström features: rows in the feature space of a kernel, in the span of landmarks.
 //!
 //! # Formula
 //! With `K = UΣ²Uᵀ` the kernel among the landmarks and `k(x)` a row's values with them
@@ -22,12 +22,12 @@ pub(crate) struct Features {
     pub(crate) span: Span,
     /// The landmarks' mean kernel values.
     pub(crate) means: Vec<f64>,
-    /// From kernel values to `φ`.
+    /// The map from kernel values to `φ`.
     basis: Metric,
 }
 
 impl Features {
-    /// The kernel with these landmarks, which `scale` has not divided yet.
+    /// The features of a kernel with these landmarks, which `scale` has not divided yet.
     pub(crate) fn of(kernel: Kernel, landmarks: &Rows, scale: Option<Vec<f64>>) -> Result<Self> {
         let map = KernelMap::with_landmarks(kernel, landmarks, scale)?;
         let values = map.values(landmarks)?;
@@ -50,12 +50,12 @@ impl Features {
     }
 }
 
-/// A metric on kernel values, whose components may have left the range of 64-bit numbers.
+/// A metric on kernel values, whose components may have overflowed.
 pub(crate) fn metric_on_values(components: Mat<f64>, means: Vec<f64>) -> Result<Metric> {
     Metric::computed(components, means, None)
 }
 
-/// So many rows at random, in their order.
+/// A random sample of the rows, in their order.
 pub(crate) fn draw_landmarks(rows: &Rows, count: usize, seed: u64) -> Rows {
     if count >= rows.len() {
         return rows.clone();

@@ -1,4 +1,4 @@
-//! Methods whose metric lies in the span of the rows learn there, if there are more columns than rows.
+//! Learning in the span of the rows, for methods whose metric lies there, if there are more columns than rows.
 
 use super::{Learned, Learner, Observer, Training};
 use crate::data::Dataset;
@@ -10,20 +10,20 @@ use crate::scatter::all_pairs::check_labels;
 /// How a method learns in the span of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanRule {
-    /// The method looks at columns divided by their standard deviations.
+    /// The method standardises columns.
     pub standardize: bool,
-    /// The span must have so many directions; else the method learns on the columns.
+    /// The least number of directions of the span; with fewer the method learns on the columns.
     pub directions: usize,
 }
 
-/// Learns in the span, if that is the way.
+/// Learns in the span, if the method does and there are more columns than rows.
 pub(super) fn learn<L: Learner + ?Sized>(
     method: &L,
     shape: &Shape,
     training: &Training<'_>,
     observer: &mut Observer<'_>,
 ) -> Result<Option<Learned>> {
-    // Two rows at least, for the errors to be the method's own.
+    // At least two rows, so that errors are the method's own.
     let Some(rule) = method.span(shape).filter(|_| shape.columns > shape.rows && shape.rows > 1) else {
         return Ok(None);
     };

@@ -36,13 +36,13 @@ use std::borrow::Cow;
 /// # Ok::<(), mahala::Error>(())
 /// ```
 pub trait Learner: Send + Sync {
-    /// The name by which command and Python know it.
+    /// The name of the method in the command and in Python.
     fn name(&self) -> &'static str;
 
     /// The parameters by name, for the model file.
     fn parameters(&self) -> Value;
 
-    /// Numbers of 64 bits that [`Learner::run`] holds at its peak above the rows, estimated from their shape.
+    /// An estimate of the peak memory of [`Learner::run`] above the rows, in 64-bit numbers, from their shape.
     fn numbers(&self, shape: &Shape) -> f64;
 
     /// Whether, with more columns than rows, the metric lies in the span of the rows, so that it can be learned in
@@ -57,11 +57,11 @@ pub trait Learner: Send + Sync {
     /// As [`Learner::learn`].
     fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned>;
 
-    /// Learns a metric; `observer` is told of every iteration and may end the work.
+    /// Learns a metric; `observer` is called for every iteration and may stop it.
     ///
     /// # Errors
     /// Parameters out of range, data from which the method cannot learn, or more memory needed than
-    /// [`memory_limit_gb`](crate::memory_limit_gb) allows. An early end is no error: it is in the report.
+    /// [`memory_limit_gb`](crate::memory_limit_gb) allows. An early stop is no error: it is in the report.
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let shape = Shape::of(training);
         if let Some(learned) = in_span::learn(self, &shape, training, observer)? {
@@ -72,7 +72,7 @@ pub trait Learner: Send + Sync {
     }
 }
 
-/// What is learned from.
+/// The training data of a method.
 #[derive(Debug, Clone, Copy)]
 pub enum Training<'a> {
     /// Rows with a class each.
@@ -118,12 +118,12 @@ pub struct Report {
     pub objective: Option<f64>,
     /// Why it stopped.
     pub outcome: Outcome,
-    /// What was tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`], or ITML's γ.
+    /// The hyperparameters tried and chosen, by a method that chooses: [`crate::AutoFit::to_json`], or ITML's γ.
     pub choice: Option<Value>,
 }
 
 impl Report {
-    /// Of a method that does not iterate.
+    /// The report of a method that does not iterate.
     pub fn closed_form() -> Self {
         Self { iterations: 0, objective: None, outcome: Outcome::ClosedForm, choice: None }
     }
@@ -134,7 +134,7 @@ impl Report {
 pub enum Outcome {
     /// Nothing was iterated.
     ClosedForm,
-    /// Its own criterion was met.
+    /// The convergence criterion was met.
     Converged,
     /// No step along the search direction lowers the objective any more: as far as rounding allows.
     NoDescent,
@@ -146,7 +146,7 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// How far a method is.
+/// The progress of a method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// Iterations done.
@@ -155,7 +155,7 @@ pub struct Step {
     pub objective: Option<f64>,
 }
 
-/// What an observer tells a method.
+/// The decision of an observer: continue or stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Continue.
@@ -166,11 +166,11 @@ pub enum Order {
     TimeUp,
 }
 
-/// Told of every iteration.
+/// Progress callback of a method, called for every iteration.
 pub type Observer<'a> = dyn FnMut(Step) -> Order + 'a;
 
 impl Order {
-    /// Why a method that obeys stops, if it does.
+    /// The outcome of a method that stops at this order, if it does.
     pub fn outcome(self) -> Option<Outcome> {
         match self {
             Self::GoOn => None,
@@ -181,7 +181,7 @@ impl Order {
 }
 
 impl Outcome {
-    /// Whether the method went to its end.
+    /// Whether the method converged, or needed no iteration.
     pub fn is_final(self) -> bool {
         matches!(self, Self::ClosedForm | Self::Converged | Self::NoDescent)
     }
@@ -286,12 +286,12 @@ impl Learner for Gmml {
         self.to_json()
     }
 
-    /// None: every fit of [`Gmml`] checks its own, against its own limit.
+    /// Zero: every fit of [`Gmml`] checks its own estimate, against its own limit.
     fn numbers(&self, _: &Shape) -> f64 {
         0.0
     }
 
-    /// A closed form: what is observed is the choice of t, whose early end is [`Error::Cancelled`].
+    /// Closed form: the observer sees the choice of t, which it may stop with [`Error::Cancelled`].
     fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
         let fit = match training {
@@ -314,7 +314,7 @@ impl Report {
 }
 
 impl Shape {
-    /// The size of a training set.
+    /// The shape of a training set.
     pub fn of(training: &Training<'_>) -> Self {
         let rows = training.rows();
         match training {

@@ -1,4 +1,4 @@
-//! A metric for each class, or each cluster of rows, between its own and the global one.
+//! Local metrics: one for each class, or each cluster of rows, on the geodesic from the global metric to its own.
 //!
 //! # Formula
 //! ```text
@@ -11,29 +11,31 @@
 //! Equal determinants make the distances of different groups comparable: no group has all its rows nearer than
 //! others' by its scale alone. One factorisation serves every s, and s is chosen by cross-validation.
 //!
-//! Every metric is held as a map of the coordinates in which the global one is Euclidean.
+//! Every metric is stored as a map of the coordinates in which the global one is Euclidean.
 
+mod maps;
+mod one_against_rest;
+mod paths;
+
+pub use maps::{LocalMaps, LocalMetrics};
+
+use crate::data::Dataset;
 use crate::data::random::{Random, Stream};
-use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::Shape;
-use crate::geometry::geodesic::Geodesic;
-use crate::geometry::spd::Spd;
+use crate::gmml::Gmml;
 use crate::gmml::low_rank::LearnedSpan;
 use crate::gmml::regularize::Regularization;
 use crate::gmml::select_t::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
 use crate::gmml::span::InSpan;
-use crate::gmml::{Fit, Gmml, on_paper_scale};
+use crate::local::one_against_rest::scatters_of_classes;
+use crate::local::paths::{GlobalCoordinates, Paths};
 use crate::metric::Metric;
-use crate::neighbors::Knn;
-use crate::neighbors::found::Neighbors;
 use crate::neighbors::k_means::clusters;
-use crate::scatter::all_pairs::{check_labels, degrees_of_freedom};
-use crate::scatter::moments::{ClassMoments, Moments};
-use crate::scatter::{PairCount, Scatter};
+use crate::scatter::Scatter;
+use crate::scatter::all_pairs::check_labels;
+use crate::scatter::moments::Moments;
 use faer::Mat;
-use mahala_kernels::blas::syrk::Block;
-use mahala_kernels::blas::{product, weighted_gram};
 
 /// The parameters of a local fit.
 ///
@@ -51,13 +53,13 @@ use mahala_kernels::blas::{product, weighted_gram};
 pub struct LocalGmml {
     /// How the global metric, and each group's own, are learned; t is chosen for the global one.
     pub gmml: Gmml,
-    /// What a group is.
+    /// The groups: classes or clusters.
     pub by: Locality,
     /// s: how much of the way from the global metric to the group's own.
     pub share: Share,
 }
 
-/// What has a metric of its own.
+/// The groups of rows that have a metric of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Locality {
     /// Each class.
@@ -79,36 +81,6 @@ pub enum Share {
 /// stays unless another is better.
 pub const SHARES: [f64; 6] = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0];
 
-/// What turns a global metric into local ones.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LocalMaps {
-    maps: Vec<Mat<f64>>,
-    groups: Vec<u32>,
-}
-
-/// Local metrics with the rows they were learned from.
-#[derive(Debug, Clone)]
-pub struct LocalMetrics {
-    /// The global metric.
-    pub fit: Fit,
-    /// From it to each group's.
-    pub maps: LocalMaps,
-    /// The training rows, in the coordinates of the global metric, and their labels.
-    pub references: (Rows, Labels),
-    /// The s in use.
-    pub share: f64,
-    /// Every s tried, with its cross-validated error; empty if s was given.
-    pub curve: Vec<(f64, f64)>,
-}
-
-/// The geodesics from the global metric to each group's; None for a group with nothing to learn from.
-struct Paths {
-    /// In the coordinates of the global metric: directions, and log Λ of mean 0.
-    to_groups: Vec<Option<(Mat<f64>, Vec<f64>)>>,
-    groups: Vec<u32>,
-    rank: usize,
-}
-
 impl Default for LocalGmml {
     fn default() -> Self {
         Self { gmml: Gmml::default(), by: Locality::Class, share: Share::CrossValidated }
@@ -124,7 +96,7 @@ impl LocalGmml {
         self.fit_watched(data, &mut |_, _| true)
     }
 
-    /// As [`LocalGmml::fit`]; `watch` as in [`Gmml::fit_watched`].
+    /// Learns the global metric, then one for each group; `watch` is that of [`Gmml::fit_watched`].
     ///
     /// # Errors
     /// As [`LocalGmml::fit`].
@@ -160,13 +132,13 @@ impl LocalGmml {
         Ok(LocalMetrics { fit, maps, references, share, curve })
     }
 
-    /// Whether all metrics lie in the span of the rows, and turn with them.
+    /// Whether all metrics lie in the span of the rows, and are equivariant under their rotations.
     fn is_in_span(&self, data: &Dataset) -> bool {
         let plain = matches!(self.gmml.regularization, Regularization::None | Regularization::Lambda(0.0));
         data.columns() > data.len() && plain && self.gmml.principal.is_none()
     }
 
-    /// A map for each group, the sums of each while they are made, and the fit of one.
+    /// Checks the memory of a map for each group, the sums of each while they are computed, and the fit of one.
     fn check_memory(&self, data: &Dataset) -> Result<()> {
         let shape = Shape::labelled(data.rows(), data.labels().class_count());
         let groups = match self.by {
@@ -241,14 +213,14 @@ impl LocalGmml {
             Locality::Class => (data.labels().codes().to_vec(), scatters_of_classes(data)?),
             Locality::Cluster(count) => self.scatters_of_clusters(data, metric, count.min(data.len()))?,
         };
-        let frame = Frame::new(metric)?;
+        let coordinates = GlobalCoordinates::new(metric)?;
         let path = |scatter: Result<Scatter>| -> Result<Option<(Mat<f64>, Vec<f64>)>> {
             let own = scatter.and_then(|scatter| {
                 let scale = metric.scale().map(<[f64]>::to_vec);
                 self.gmml.solve_scaled(scatter, scale)?.metric(t)
             });
             match own {
-                Ok(own) => frame.path_to(&own),
+                Ok(own) => coordinates.path_to(&own),
                 Err(error) if is_lack_of_pairs(&error) => Ok(None),
                 Err(error) => Err(error),
             }
@@ -273,194 +245,4 @@ impl LocalGmml {
         let scatters = (0..count as u32).map(scatter).collect();
         Ok((groups, scatters))
     }
-}
-
-impl LocalMetrics {
-    /// The metric of one group.
-    ///
-    /// # Errors
-    /// A result outside the range of 64-bit numbers.
-    ///
-    /// # Panics
-    /// If there are not that many groups.
-    pub fn metric(&self, group: usize) -> Result<Metric> {
-        let global = &self.fit.metric;
-        let components = product(self.maps.maps[group].as_ref(), global.components());
-        Metric::computed(components, global.mean().to_vec(), global.scale().map(<[f64]>::to_vec))
-    }
-
-    /// The class of each row, by a vote of the `k` nearest training rows, each measured by the metric of its group.
-    ///
-    /// # Errors
-    /// Rows with other columns, or `k` above the number of training rows.
-    pub fn predict(&self, rows: &Rows, k: usize) -> Result<Vec<u32>> {
-        let found = self.maps.search(&self.references.0, &self.fit.metric.transform(rows)?, k)?;
-        Ok(found.vote(&self.references.1))
-    }
-}
-
-impl LocalMaps {
-    /// Maps of the coordinates of a global metric, one a group, and the group of each training row.
-    ///
-    /// # Errors
-    /// No map, maps that are not square, of different sizes or not finite, a group without a map.
-    pub fn new(maps: Vec<Mat<f64>>, groups: Vec<u32>) -> Result<Self> {
-        let Some(r) = maps.first().map(Mat::nrows) else {
-            return Err(Error::Empty { what: "the list of local metrics" });
-        };
-        for map in &maps {
-            if (map.nrows(), map.ncols()) != (r, r) {
-                let (rows, columns) = (map.nrows(), map.ncols());
-                return Err(Error::NotSquare { what: "a local metric", rows, columns });
-            }
-            mahala_kernels::view::check_finite(map.as_ref())?;
-        }
-        match groups.iter().find(|&&group| group as usize >= maps.len()) {
-            Some(group) => {
-                let allowed = "below the number of local metrics";
-                Err(Error::Parameter { name: "group", value: group.to_string(), allowed })
-            }
-            None => Ok(Self { maps, groups }),
-        }
-    }
-
-    /// The map of each group.
-    pub fn maps(&self) -> &[Mat<f64>] {
-        &self.maps
-    }
-
-    /// The group of each training row.
-    pub fn groups(&self) -> &[u32] {
-        &self.groups
-    }
-
-    /// The `k` nearest training rows of each query, each measured by the metric of its group; both in the
-    /// coordinates of the global metric. Equal distances go to the earlier row.
-    ///
-    /// # Errors
-    /// Another number of rows or columns than the maps have, or `k` that is 0 or above the number of rows.
-    pub fn search(&self, rows: &Rows, queries: &Rows, k: usize) -> Result<Neighbors> {
-        if rows.len() != self.groups.len() {
-            let (seen, expected) = (rows.len(), self.groups.len());
-            return Err(Error::Length { what: "training rows of local metrics", seen, expected });
-        }
-        if k == 0 || k > rows.len() {
-            let allowed = "at least 1 and at most the number of rows searched";
-            return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
-        }
-        let mut best: Vec<Vec<(f64, usize)>> = vec![Vec::new(); queries.len()];
-        for (group, map) in self.maps.iter().enumerate() {
-            let members: Vec<usize> = (0..rows.len()).filter(|&i| self.groups[i] as usize == group).collect();
-            if members.is_empty() {
-                continue;
-            }
-            let metric = Metric::computed(map.clone(), vec![0.0; map.ncols()], None)?;
-            let knn = Knn::new(metric.transform(&rows.subset(&members))?)?;
-            let found = knn.search(&metric.transform(queries)?, k.min(members.len()))?;
-            for (query, best) in best.iter_mut().enumerate() {
-                let indices = found.indices(query).iter().map(|&i| members[i]);
-                best.extend(found.distances(query).iter().copied().zip(indices));
-                best.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                best.truncate(k);
-            }
-        }
-        Ok(Neighbors::new(k, best.into_iter().flatten()))
-    }
-}
-
-impl Paths {
-    /// The maps at s: `Λ^{s/2}Qᵀ`; nothing at all at s = 0.
-    fn at(&self, share: f64) -> LocalMaps {
-        let map = |path: &Option<(Mat<f64>, Vec<f64>)>| match path {
-            Some((q, log)) if share > 0.0 => {
-                Mat::from_fn(self.rank, self.rank, |i, j| (0.5 * share * log[i]).exp() * q[(i, j)])
-            }
-            _ => Mat::identity(self.rank, self.rank),
-        };
-        LocalMaps { maps: self.to_groups.iter().map(map).collect(), groups: self.groups.clone() }
-    }
-}
-
-/// The global metric on the columns that vary, ready to be compared with others.
-///
-/// Where columns depend on others the metric has fewer coordinates z = Lx than columns. Then others are compared
-/// with it in those coordinates, where it is the identity: rows do not vary in any other direction.
-struct Frame {
-    active: Vec<usize>,
-    a: Spd,
-    /// `L⁻¹ = A⁻¹Lᵀ`; the identity where coordinates are compared.
-    inverse: Mat<f64>,
-    /// `L⁺ = Lᵀ(LLᵀ)⁻¹`, which leads from coordinates back to columns, if they are fewer.
-    back: Option<Mat<f64>>,
-}
-
-impl Frame {
-    fn new(metric: &Metric) -> Result<Self> {
-        let l = metric.components();
-        let active: Vec<usize> = (0..l.ncols()).filter(|&j| l.col(j).iter().any(|x| *x != 0.0)).collect();
-        let l = Mat::from_fn(l.nrows(), active.len(), |i, j| l[(i, active[j])]);
-        let r = l.nrows();
-        if r < active.len() {
-            let products = Spd::named(weighted_gram(l.as_ref(), &vec![1.0; l.ncols()]), "the global metric")?;
-            let back = product(l.transpose(), products.inverse()?.as_mat());
-            return Ok(Self { active, a: Spd::identity(r), inverse: Mat::identity(r, r), back: Some(back) });
-        }
-        let a = Spd::named(weighted_gram(l.transpose(), &vec![1.0; l.nrows()]), "the global metric")?;
-        let inverse = product(a.inverse()?.as_mat(), l.transpose());
-        Ok(Self { active, a, inverse, back: None })
-    }
-
-    /// The geodesic to another metric, in the coordinates of this one; None if that is singular here.
-    fn path_to(&self, own: &Metric) -> Result<Option<(Mat<f64>, Vec<f64>)>> {
-        let l = own.components();
-        let l = Mat::from_fn(l.nrows(), self.active.len(), |i, j| l[(i, self.active[j])]);
-        let l = self.back.as_ref().map_or_else(|| l.clone(), |back| product(l.as_ref(), back.as_ref()));
-        let own = match Spd::named(weighted_gram(l.transpose(), &vec![1.0; l.nrows()]), "a local metric") {
-            Ok(own) => own,
-            // A column that does not vary in this group: it says nothing about it.
-            Err(Error::NotPositiveDefinite { .. }) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let path = Geodesic::between(&self.a, &own)?;
-        let mean = path.log_eigenvalues().iter().sum::<f64>() / path.log_eigenvalues().len() as f64;
-        let log = path.log_eigenvalues().iter().map(|log| log - mean).collect();
-        Ok(Some((product(path.directions().transpose(), self.inverse.as_ref()), log)))
-    }
-}
-
-/// For each class, its own pairs and those with rows of other classes.
-fn scatters_of_classes(data: &Dataset) -> Result<Vec<Result<Scatter>>> {
-    let moments = Moments::of(data)?;
-    let named = |name: &String| moments.classes().iter().position(|class| class.name() == name);
-    Ok(data.labels().names().iter().map(|name| one_against_rest(&moments, named(name))).collect())
-}
-
-/// The pairs within one class, and those between it and all others.
-fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> {
-    let Some(c) = class else {
-        return Err(Error::NoSimilarPair { reason: "a class has no row".to_owned() });
-    };
-    let (own, d) = (moments.class(c), moments.columns());
-    let others = || moments.classes().iter().enumerate().filter(|(b, _)| *b != c).map(|(_, class)| class);
-    let w = own.weight();
-    let rest: f64 = others().map(ClassMoments::weight).sum();
-    let s = Mat::from_fn(d, d, |i, j| if i >= j { w * own.scatter()[(i, j)] } else { 0.0 });
-    let entry = |i: usize, j: usize| {
-        let theirs: f64 = others().map(|class| class.scatter()[(i, j)]).sum();
-        rest * own.scatter()[(i, j)] + w * theirs
-    };
-    let mut across = Mat::from_fn(d, d, |i, j| if i >= j { entry(i, j) } else { 0.0 });
-    let mut block = Block::new(d, 1);
-    for class in others() {
-        let root = (w * class.weight()).sqrt();
-        block.push(own.mean().iter().zip(class.mean()).map(|(a, b)| root * (a - b)));
-        block.empty_into(across.as_mut());
-    }
-    let rows: u64 = others().map(ClassMoments::rows).sum();
-    let similar =
-        PairCount { pairs: own.rows() * own.rows().saturating_sub(1) / 2, weight: 0.5 * w * (w - 1.0) };
-    let dissimilar = PairCount { pairs: own.rows() * rows, weight: w * rest };
-    let samples = degrees_of_freedom([own.rows()].into_iter());
-    let scatter = Scatter::assemble(s, across, moments.units().to_vec(), [similar, dissimilar], samples)?;
-    Ok(on_paper_scale(scatter, moments.classes().len(), w + rest))
 }

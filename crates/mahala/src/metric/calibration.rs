@@ -1,4 +1,5 @@
-//! How sure is "the same"? From the distance of a pair to the probability that it is similar.
+//! Probability calibration (Platt scaling, isotonic regression): from the distance of a pair to the probability
+//! that it is similar.
 //!
 //! # Formula
 //! ```text
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::pairs::Pairs;
 use serde_json::{Value, json};
 
-/// A probability for every distance.
+/// A calibration curve: a probability for every distance.
 ///
 /// ```
 /// use mahala::{Calibration, Pair, Pairs};
@@ -40,9 +41,9 @@ pub enum Calibration {
     },
     /// Straight lines between these points, constant beyond them.
     Isotonic {
-        /// Ascending.
+        /// The distances, ascending.
         distances: Vec<f64>,
-        /// Not ascending, in [0, 1].
+        /// The probabilities, not ascending, in [0, 1].
         probabilities: Vec<f64>,
     },
 }
@@ -157,7 +158,7 @@ impl Calibration {
     }
 }
 
-/// The weights of similar and of dissimilar pairs; both must be there.
+/// The weights of similar and of dissimilar pairs; both must be present.
 fn check(distances: &[f64], pairs: &Pairs) -> Result<[f64; 2]> {
     if distances.len() != pairs.len() {
         return Err(Error::Length {
@@ -212,7 +213,7 @@ fn newton(points: &[[f64; 3]], start: [f64; 2]) -> [f64; 2] {
 
 /// `−H⁻¹g` of the loss at (a, b).
 fn newton_step(points: &[[f64; 3]], [a, b]: [f64; 2]) -> [f64; 2] {
-    // A trace of ridge, for distances that are all equal.
+    // A small ridge, for distances that are all equal.
     let (mut g, mut h) = ([0.0; 2], [1e-12, 0.0, 1e-12]);
     for &[x, y, w] in points {
         let p = logistic(a * x + b);

@@ -1,18 +1,18 @@
-//! What a metric weighs outside the span of its components, as components of their own.
+//! The orthogonal complement of a metric's components, as components of their own.
 
 use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{check_against, memory_limit_gb};
 use crate::metric::Metric;
 use faer::Mat;
-use mahala_kernels::reduce::sum_of_eights;
+use mahala_kernels::reduce::sum_by_lanes;
 use rayon::prelude::*;
 
-/// The largest map of all columns to as many coordinates, in gigabytes.
+/// The limit on a map of all columns to as many coordinates, in gigabytes.
 const LARGEST: f64 = 4.0;
 
 impl Metric {
-    /// The same metric with as many coordinates as there are columns, and no weight beside them: what to give to
-    /// programs that know nothing but a linear map. A metric without a weight outside its components stays as it is.
+    /// Extends the metric to as many coordinates as there are columns, with no weight outside them: for programs
+    /// that apply a linear map only. A metric without a weight outside its components is unchanged.
     ///
     /// # Formula
     /// ```text
@@ -51,8 +51,9 @@ impl Metric {
     }
 }
 
-/// An orthonormal basis of what is orthogonal to orthonormal rows of `d` numbers, by Householder reflections: with
-/// `H₁…H_r` those that bring the rows to the first axes, the rest are `H₁…H_r·e_i` for the axes i > r.
+/// An orthonormal basis of the orthogonal complement of orthonormal rows of `d` numbers, by Householder
+/// reflectors: with `H₁…H_r` those that map the rows to the first axes, the rest are `H₁…H_r·e_i` for the axes i
+/// > r.
 fn complement(mut rows: Vec<Vec<f64>>, d: usize) -> Vec<Vec<f64>> {
     let r = rows.len();
     let mut reflections: Vec<Vec<f64>> = Vec::with_capacity(r);
@@ -83,7 +84,7 @@ fn reflect(v: &[f64], x: &mut [f64]) {
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    sum_of_eights(a, b, |a, b| a * b)
+    sum_by_lanes(a, b, |a, b| a * b)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The learned metric `d_A`, as the linear map `L` with `A = LᵀL`.
+//! The Mahalanobis metric `d_A`, as the linear map `L` with `A = LᵀL`.
 
 mod calibration;
 mod complement;
@@ -34,8 +34,8 @@ use rayon::prelude::*;
 ///
 /// The rows of `L` are ordered: the first `r` of them make the best metric of rank `r`.
 ///
-/// A metric may weigh what lies outside the span of the rows of `L` (which then are orthogonal) by one number
-/// `w`, as those learned on more columns than rows with λ > 0 do:
+/// A metric may have a weight `w` on the orthogonal complement of the rows of `L` (which then are orthogonal), as
+/// those learned on more columns than rows with λ > 0 have:
 /// ```text
 /// A = LᵀL + w·(I − P),     P the projection on the span,     ‖P·v‖² = Σ_i (L_i·v)² / ‖L_i‖²
 /// ```
@@ -58,7 +58,7 @@ pub struct Metric {
     outside: Option<Outside>,
 }
 
-/// How what lies outside the span of the components is weighed.
+/// The weight on the orthogonal complement of the components.
 #[derive(Debug, Clone, PartialEq)]
 struct Outside {
     weight: f64,
@@ -101,7 +101,11 @@ impl Metric {
         Self { components: Mat::identity(d, d), mean: vec![0.0; d], scale: None, outside: None }
     }
 
-    /// [`Metric::new`] for what was computed: a number that is not finite has left the range, and is no cell of a user's.
+    /// Builds a metric from computed components: a number that is not finite is an overflow, not a cell of the
+    /// user's table.
+    ///
+    /// # Errors
+    /// A number that is not finite; shapes that do not agree.
     pub fn computed(components: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Result<Self> {
         Self::new(components, mean, scale).map_err(|error| match error {
             Error::NotFinite { .. } => Error::OutOfRange { what: "the metric" },
@@ -140,7 +144,7 @@ impl Metric {
         Self::computed(Mat::from_fn(d, d, |i, j| e.vectors[(j, d - 1 - i)]), mean, None)
     }
 
-    /// The same metric with the origin of [`Metric::transform`] moved; no distance changes.
+    /// Moves the origin of [`Metric::transform`]; no distance changes.
     ///
     /// # Errors
     /// A mean of another length, or not finite.
@@ -149,8 +153,7 @@ impl Metric {
         Ok(Self { mean, ..self })
     }
 
-    /// The same metric with a weight for what lies outside the span of the components, whose rows must be
-    /// orthogonal to each other.
+    /// Adds a weight on the orthogonal complement of the components, whose rows must be orthogonal to each other.
     ///
     /// # Errors
     /// A weight that is not finite or negative.
@@ -164,7 +167,7 @@ impl Metric {
         Ok(Self { outside: Some(Outside { weight, squared_lengths }), ..self })
     }
 
-    /// The weight of what lies outside the span of the components; nothing if they are all there is.
+    /// The weight on the orthogonal complement of the components; none if there is none.
     pub fn weight_outside(&self) -> Option<f64> {
         self.outside.as_ref().map(|outside| outside.weight)
     }
@@ -184,12 +187,12 @@ impl Metric {
         self.components.as_ref()
     }
 
-    /// What is subtracted first.
+    /// The mean, which is subtracted first.
     pub fn mean(&self) -> &[f64] {
         &self.mean
     }
 
-    /// What is divided by next, if the metric was learned on standardised columns.
+    /// The scale, by which columns are divided next, if the metric was learned on standardised columns.
     pub fn scale(&self) -> Option<&[f64]> {
         self.scale.as_deref()
     }
@@ -232,7 +235,7 @@ impl Metric {
         Ok(a)
     }
 
-    /// The diagonal of `A`: what a unit of each column counts. Never forms `A`.
+    /// The diagonal of `A`: the weight of each column. Never forms `A`.
     pub fn diagonal(&self) -> Vec<f64> {
         let weights = self.inner_weights();
         let of_column = |j: usize| {
@@ -286,8 +289,8 @@ impl Metric {
         self.squared_distance(x, y).map(f64::sqrt)
     }
 
-    /// What lies outside the components adds this to a squared distance: `w·(‖v‖² − ‖P·v‖²)` for a
-    /// difference `v` of rows (scaled) and its coordinates `z`.
+    /// The part of a squared distance outside the span of the components: `w·(‖v‖² − ‖P·v‖²)` for a difference
+    /// `v` of rows (scaled) and its coordinates `z`.
     pub(crate) fn squared_outside(&self, z: &[f64], difference: &[f64]) -> f64 {
         let Some(Outside { weight, squared_lengths }) = &self.outside else { return 0.0 };
         let all: f64 = difference.iter().map(|x| x * x).sum();
@@ -296,7 +299,7 @@ impl Metric {
         weight * (all - inside).max(0.0)
     }
 
-    /// The weight of each coordinate in `A` beside `w·I`: `1 − w/‖L_i‖²`.
+    /// The weight of each coordinate in `A − w·I`: `1 − w/‖L_i‖²`.
     fn inner_weights(&self) -> Vec<f64> {
         let Some(Outside { weight, squared_lengths }) = &self.outside else { return vec![1.0; self.rank()] };
         squared_lengths.iter().map(|&length| if length > 0.0 { 1.0 - weight / length } else { 1.0 }).collect()
@@ -306,7 +309,7 @@ impl Metric {
         self.scale.as_ref().map_or(1.0, |scale| scale[j])
     }
 
-    /// Sparse rows in coordinates where the metric is Euclidean, as [`Metric::transform`].
+    /// Sparse rows in coordinates where the metric is Euclidean: `z = L·((x − mean) / scale)`.
     ///
     /// # Errors
     /// As [`Metric::transform`].
@@ -315,7 +318,7 @@ impl Metric {
         let factors = self.scale.as_ref().map(|scale| scale.iter().map(|s| 1.0 / s).collect::<Vec<_>>());
         let scaled = factors.as_ref().map(|factors| rows.scaled(factors));
         let mean: Vec<f64> = (0..self.columns()).map(|j| self.mean[j] / self.scale_of(j)).collect();
-        // z = L·x − L·mean: what is 0 stays out of the product.
+        // z = L·x − L·mean: zeros stay out of the product.
         let shift = weighted_sum_of_columns(self.components(), &mean);
         let rows = scaled.as_ref().unwrap_or(rows);
         let mut z = rows.times(0..rows.len(), self.components());
@@ -342,7 +345,7 @@ impl Metric {
     }
 }
 
-/// A finite number for each column.
+/// Checks that there is a finite number for each column.
 fn check_list(what: &'static str, list: &[f64], columns: usize) -> Result<()> {
     if list.len() != columns {
         return Err(Error::Length { what, seen: list.len(), expected: columns });
@@ -391,7 +394,7 @@ pub fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f
     out
 }
 
-/// What columns are divided by if one scale divides them first, and then another of their own, if there is one.
+/// The combined scale of columns divided by one scale first, and then by another, if there is one.
 pub(crate) fn both_scales(own: Option<&[f64]>, first: &[f64]) -> Vec<f64> {
     match own {
         Some(own) => own.iter().zip(first).map(|(a, b)| a * b).collect(),

@@ -1,4 +1,4 @@
-//! Same or different? Distances of pairs, how well they rank, and a threshold to decide by.
+//! Pair verification: distances of pairs, ROC area, and decision thresholds.
 
 use crate::data::random::{Random, Stream};
 use crate::data::{Dataset, Labels, Rows};
@@ -100,7 +100,8 @@ pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Resul
     Ok(best_threshold(&squared.into_iter().map(f64::sqrt).collect::<Vec<_>>(), &pairs))
 }
 
-/// The same for rows in coordinates where the metric is Euclidean.
+/// A threshold for labelled rows in coordinates where the metric is Euclidean: [`best_threshold`] over at most
+/// 20,000 random pairs of them.
 ///
 /// # Errors
 /// As [`threshold_for_labels`].
@@ -114,7 +115,7 @@ pub fn threshold_in_coordinates(z: &Rows, labels: &Labels, seed: u64) -> Result<
     Ok(best_threshold(&pairs.as_slice().iter().map(distance).collect::<Vec<_>>(), &pairs))
 }
 
-/// Pairs of labelled rows at random, but for rows drawn with themselves.
+/// Random pairs of labelled rows, without pairs of a row with itself.
 pub(crate) fn random_pairs(labels: &Labels, draws: usize, random: &mut Random) -> Result<Pairs> {
     let (codes, n) = (labels.codes(), labels.len());
     let drawn = (0..draws).map(|_| (random.below(n), random.below(n))).filter(|(i, j)| i != j);

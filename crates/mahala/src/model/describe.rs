@@ -1,4 +1,4 @@
-//! From a fit to the content of a model file.
+//! Conversion of a fit to the content of a model file.
 
 use crate::data::{Labels, Rows};
 use crate::gmml::{Fit, Gmml};
@@ -54,7 +54,7 @@ impl Learned {
         let references = references.map(kept).transpose()?;
         let mut params = method.parameters();
         params["method"] = json!(method.name());
-        // A recipe may say so too.
+        // A recipe of the automatic mode may standardise too.
         params["standardize"] = json!(standardize || params["standardize"] == true);
         Ok(Model {
             feature_names,
@@ -68,7 +68,7 @@ impl Learned {
     }
 }
 
-/// The training rows as a model keeps them: transformed.
+/// The training rows as a model stores them: transformed.
 fn kept(metric: &Metric, references: Option<(&Rows, &Labels)>) -> crate::Result<Option<(Rows, Labels)>> {
     references.map(|(rows, labels)| Ok((metric.transform(rows)?, labels.clone()))).transpose()
 }

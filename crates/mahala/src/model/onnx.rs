@@ -1,4 +1,4 @@
-//! A metric's transformation as an ONNX model, written field by field.
+//! ONNX export of a metric's transformation, written field by field.
 //!
 //! # Formula
 //! Z = ((X − mean) / scale) Lᵀ, with L the r×d matrix of components.
@@ -84,7 +84,7 @@ pub fn onnx_model(metric: &Metric, precision: Precision) -> Result<Vec<u8>> {
     let components = (0..r).flat_map(|i| (0..d).map(move |j| l[(i, j)]));
     let scale = metric.scale().unwrap_or(&[]);
     let mut values = components.chain(metric.mean().iter().copied()).chain(scale.iter().copied());
-    // Components may vanish in 32 bits; a mean or a scale may not turn into infinity or 0.
+    // Components may underflow to 0 in 32 bits; a mean or a scale may not become infinite or 0.
     if let Some(value) = values
         .find(|&value| !precision.holds(value) && value.abs() > 1.0)
         .or_else(|| scale.iter().copied().find(|&value| !precision.holds(value)))
@@ -155,7 +155,7 @@ fn value_info(name: &str, columns: usize, precision: Precision) -> Message {
     Message::default().text(1, name).message(2, &kind)
 }
 
-/// A protobuf message under way: fields in the order they are added.
+/// A protobuf message being written: fields in the order they are added.
 #[derive(Default)]
 struct Message(Vec<u8>);
 

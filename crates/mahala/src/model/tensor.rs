@@ -1,5 +1,5 @@
-//! Tensors of the model file, written from where they lie and read from the bytes of the file: a metric on
-//! 100,000 columns is there once, not four times.
+//! Tensors of the model file, written and read without intermediate copies: a metric on 100,000 columns is in
+//! memory once, not four times.
 
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
@@ -11,21 +11,21 @@ pub(crate) struct Tensor<'a> {
     pub(crate) content: Content<'a>,
 }
 
-/// Where the numbers of a tensor are.
+/// The numbers of a tensor.
 pub(crate) enum Content<'a> {
-    /// As they are in a file.
+    /// The bytes of a file.
     Bytes(&'a [u8]),
     Floats(&'a [f64]),
     Codes(&'a [u32]),
-    /// Row by row in the file.
+    /// A matrix, row-major in the file.
     Matrix(MatRef<'a, f64>),
-    /// One after the other.
+    /// Matrices, one after the other.
     Matrices(&'a [Mat<f64>]),
 }
 
-/// Rows of a matrix turned at a time: its columns are read in pieces of this length.
+/// Rows of a matrix transposed at a time: its columns are read in pieces of this length.
 const TILE: usize = 16;
-/// Numbers turned into bytes at a time.
+/// Numbers converted to bytes at a time.
 const CHUNK: usize = 1 << 16;
 
 impl Content<'_> {
@@ -40,7 +40,7 @@ impl Content<'_> {
         }
     }
 
-    /// Hands on the bytes, little-endian, piece by piece.
+    /// Calls a closure with the bytes, little-endian, piece by piece.
     pub(crate) fn for_each_chunk(
         &self,
         work: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
@@ -55,16 +55,16 @@ impl Content<'_> {
                 .try_for_each(|part| work(&part.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())),
             Self::Matrix(matrix) => {
                 let (k, d) = (matrix.nrows(), matrix.ncols());
-                let mut turned = vec![0u8; 8 * TILE.min(k) * d];
+                let mut transposed = vec![0u8; 8 * TILE.min(k) * d];
                 for first in (0..k).step_by(TILE) {
                     let rows = TILE.min(k - first);
                     for j in 0..d {
                         for i in 0..rows {
                             let at = 8 * (i * d + j);
-                            turned[at..at + 8].copy_from_slice(&matrix[(first + i, j)].to_le_bytes());
+                            transposed[at..at + 8].copy_from_slice(&matrix[(first + i, j)].to_le_bytes());
                         }
                     }
-                    work(&turned[..8 * rows * d])?;
+                    work(&transposed[..8 * rows * d])?;
                 }
                 Ok(())
             }

@@ -1,24 +1,24 @@
-//! The means of the columns a model was learned on: what a missing cell is replaced by.
+//! Column means of the training rows, for the imputation of missing cells.
 
 use crate::data::Rows;
 use crate::data::column_stats::ColumnStatistics;
 use crate::model::Model;
 
 impl Model {
-    /// The mean of each column over the training rows; `None` if the model does not tell, as the plain distance and
-    /// metrics with a kernel do not in files of version 0.1.0.
+    /// The mean of each column over the training rows; `None` if the model does not contain it, as for the
+    /// Euclidean distance and for metrics with a kernel in files of version 0.1.0.
     pub fn training_means(&self) -> Option<&[f64]> {
         if let Some(means) = &self.column_means {
             return Some(means);
         }
-        // A metric that moves no origin may have been learned on any rows.
+        // A metric with mean 0 may have been learned on any rows.
         let moved = self.metric.mean().iter().any(|&mean| mean != 0.0);
         let method = self.params["method"].as_str().unwrap_or_default();
         let centred = moved || !["euclidean", "itml"].contains(&method);
         (self.kernel.is_none() && centred).then(|| self.metric.mean())
     }
 
-    /// Keeps the means of the training rows' columns, if the metric does not hold them anyway.
+    /// Stores the means of the training rows' columns, if the metric does not hold them.
     ///
     /// ```
     /// use mahala::{Metric, Model, Rows};

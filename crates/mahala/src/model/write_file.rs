@@ -1,12 +1,12 @@
-//! Files that appear whole or not at all.
+//! Atomic file writes.
 
 use crate::error::{Error, Result};
 use crate::model::part_file::PartFile;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes a file: beside the target first, then renamed, so that what stood there is lost only when all of the new
-/// content is on the disk.
+/// Writes a file atomically: to a temporary file in the same directory, synced to disk, then renamed over the
+/// target.
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("mahala-write-file-{}", std::process::id()));
@@ -17,7 +17,7 @@ use std::path::Path;
 /// ```
 ///
 /// # Errors
-/// A file that cannot be written; then what stood there still does.
+/// A file that cannot be written; the previous file is then unchanged.
 pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     let path = path.as_ref();
     let kept = std::fs::metadata(path).ok().map(|found| found.permissions());
@@ -29,7 +29,7 @@ pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     write().map_err(|error| io_error(path, &error))
 }
 
-/// What the system said of a file.
+/// The error of the operating system about a file.
 pub(crate) fn io_error(path: &Path, error: &std::io::Error) -> Error {
     Error::Io { path: path.display().to_string(), reason: error.to_string() }
 }

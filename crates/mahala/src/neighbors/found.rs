@@ -1,4 +1,4 @@
-//! What a search finds: the neighbours of each query, and their votes.
+//! The result of a neighbour search: indices, distances and majority votes.
 
 use crate::data::Labels;
 
@@ -11,7 +11,7 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
-    /// From the distances and indices of each query, `k` of them, nearest first.
+    /// Collects the distances and indices of each query, `k` of them, nearest first.
     pub(crate) fn new(k: usize, found: impl Iterator<Item = (f64, usize)>) -> Self {
         let (distances, indices) = found.unzip();
         Self { k, indices, distances }
@@ -37,7 +37,7 @@ impl Neighbors {
         &self.indices[query * self.k..(query + 1) * self.k]
     }
 
-    /// Their distances.
+    /// The distances of the neighbours of one query, nearest first.
     pub fn distances(&self, query: usize) -> &[f64] {
         &self.distances[query * self.k..(query + 1) * self.k]
     }

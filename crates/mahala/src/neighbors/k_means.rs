@@ -1,4 +1,4 @@
-//! Clusters by k-means: Lloyd's iteration from the seeds of k-means++.
+//! k-means clustering: Lloyd's iteration from k-means++ seeds.
 
 use crate::data::Rows;
 use crate::data::random::Random;
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::neighbors::Knn;
 use mahala_kernels::knn::distance::squared_distance;
 
-/// Lloyd's iterations at most; it usually ends long before.
+/// The limit of Lloyd's iterations; it usually converges long before.
 const MOST_ROUNDS: usize = 100;
 
 /// The cluster of each row, `0..count`; some may be empty if rows are equal.
@@ -24,7 +24,8 @@ pub(crate) fn clusters(rows: &Rows, count: usize, random: &mut Random) -> Result
     Ok(groups)
 }
 
-/// Each seed is drawn with a chance that grows with its squared distance to those before it.
+/// k-means++: each seed is drawn with probability proportional to its squared distance to the nearest seed before
+/// it.
 fn seeds(rows: &Rows, count: usize, random: &mut Random) -> Rows {
     let mut chosen = vec![random.below(rows.len())];
     let mut squared = vec![f64::INFINITY; rows.len()];
@@ -39,7 +40,7 @@ fn seeds(rows: &Rows, count: usize, random: &mut Random) -> Rows {
             left -= d;
             left < 0.0
         });
-        // Rounding, or rows that all equal a seed: any row will do.
+        // Rounding, or rows that all equal a seed: any row serves.
         chosen.push(drawn.unwrap_or_else(|| random.below(rows.len())));
     }
     rows.subset(&chosen)
@@ -59,7 +60,7 @@ fn means(rows: &Rows, groups: &[u32], centres: &Rows) -> Rows {
     values.chunks_exact_mut(d).zip(&sizes).filter(|(_, size)| **size > 0.0).for_each(|(c, _)| c.fill(0.0));
     for (i, &group) in groups.iter().enumerate() {
         let centre = &mut values[group as usize * d..][..d];
-        // Divided first: a sum of rows near 1e308 would overflow.
+        // Divided before summation: a sum of rows near 1e308 would overflow.
         centre.iter_mut().zip(rows.row(i)).for_each(|(c, x)| *c += x / sizes[group as usize]);
     }
     Rows::from_finite(values, d)

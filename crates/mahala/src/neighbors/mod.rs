@@ -1,4 +1,4 @@
-//! Exact k nearest neighbours and their vote.
+//! Exact k nearest neighbours and the majority vote.
 
 pub(crate) mod found;
 pub(crate) mod k_means;
@@ -9,7 +9,7 @@ use crate::data::{Dataset, Rows};
 use crate::error::{Error, Result};
 use mahala_kernels::knn::search::Index;
 
-/// Rows to search among.
+/// An index of rows for exact nearest-neighbour search.
 ///
 /// ```
 /// use mahala::{Knn, Labels, Rows};
@@ -28,7 +28,7 @@ pub struct Knn {
 }
 
 impl Knn {
-    /// Prepares the rows.
+    /// Builds the search index.
     ///
     /// # Errors
     /// No row.
@@ -75,7 +75,7 @@ impl Knn {
 pub fn wrong_votes(train: &Dataset, test: &Dataset, k: usize) -> Result<usize> {
     let found = Knn::new(train.rows().clone())?.search(test.rows(), k)?;
     let predicted = found.vote(train.labels());
-    // Compared by name: the two may number their classes differently.
+    // Compared by name: the two tables may number their classes differently.
     let (theirs, ours) = (train.labels().names(), test.labels().names());
     let wrong = predicted
         .iter()

@@ -1,4 +1,4 @@
-//! Similarity by degrees: between "the same" and "different" lies what rows with several labels share.
+//! Graded pairs: a similarity in [0, 1] instead of a kind, such as the Jaccard similarity of label sets.
 //!
 //! # Formula
 //! A pair of similarity s in [0, 1] and weight w counts for both sums:
@@ -87,7 +87,7 @@ impl Pairs {
         Self::graded(&pairs, None, sets.len(), sets.len())
     }
 
-    /// Entries that are about the same two rows and follow each other: what must not be torn apart by folds.
+    /// Runs of consecutive entries with the same two rows, which folds must not split.
     pub(crate) fn units(&self) -> Vec<Range<usize>> {
         let mut start = 0;
         let same = |a: &Pair, b: &Pair| (a.first, a.second) == (b.first, b.second);
@@ -98,14 +98,14 @@ impl Pairs {
         self.as_slice().chunk_by(same).map(unit).collect()
     }
 
-    /// The entries of the chosen units.
+    /// The entries of the chosen runs.
     pub(crate) fn of_units(&self, units: &[Range<usize>], chosen: &[usize]) -> Self {
         let entries: Vec<usize> = chosen.iter().flat_map(|&unit| units[unit].clone()).collect();
         self.subset(&entries)
     }
 
-    /// The same pairs, weighted so that each kind weighs as much as it does in `whole`: the metric of a part of
-    /// the pairs is then on the scale of the metric of all.
+    /// Reweights the pairs so that each kind has the weight it has in `whole`: the metric of a part of the pairs
+    /// is then on the scale of the metric of all.
     pub(crate) fn weighing_like(&self, whole: &Self) -> Self {
         let weight = |pairs: &Self, kind: bool| -> f64 {
             pairs.as_slice().iter().filter(|pair| pair.similar == kind).map(|pair| pair.weight).sum()
@@ -120,7 +120,7 @@ impl Pairs {
     }
 }
 
-/// Jaccard's overlap of two ascending lists, not both empty.
+/// The Jaccard similarity of two ascending lists, not both empty.
 fn overlap(a: &[u32], b: &[u32]) -> f64 {
     let common = a.iter().filter(|label| b.binary_search(label).is_ok()).count();
     common as f64 / (a.len() + b.len() - common) as f64

@@ -8,7 +8,7 @@ use crate::data::random::Random;
 use crate::error::{Error, Result};
 use mahala_kernels::blas::syrk::IndexPair;
 
-/// Two rows, by index, and what is known of them.
+/// Two rows, by index, and their kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// Index of the first row.
@@ -34,7 +34,7 @@ pub struct Pair {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pairs {
     list: Vec<Pair>,
-    /// The rows that the tables of first and of second ends must have at least.
+    /// The least number of rows in the tables of first and of second ends.
     rows: [usize; 2],
 }
 
@@ -61,7 +61,7 @@ impl Pair {
         Self { first, second, similar: false, weight: 1.0 }
     }
 
-    /// The same pair with another weight.
+    /// The pair with another weight.
     #[must_use]
     pub fn weighing(self, weight: f64) -> Self {
         Self { weight, ..self }
@@ -78,7 +78,7 @@ impl Pairs {
         Ok(Self::trusted(pairs))
     }
 
-    /// Wraps pairs whose weights are valid by the way they were made.
+    /// Wraps pairs whose weights are valid by construction.
     pub(crate) fn trusted(list: Vec<Pair>) -> Self {
         let most = |rows: [usize; 2], p: &Pair| [rows[0].max(p.first + 1), rows[1].max(p.second + 1)];
         let rows = list.iter().fold([0; 2], most);
@@ -105,7 +105,10 @@ impl Pairs {
         Self::new((0..rows).map(pair).collect(), rows, 1)
     }
 
-    /// Whether every pair names rows that tables of this many rows have; which does not, if one does not.
+    /// Checks that every pair names rows of tables with this many rows; the error names the first that does not.
+    ///
+    /// # Errors
+    /// A pair that names no row.
     pub fn check(&self, first_rows: usize, second_rows: usize) -> Result<()> {
         if self.rows[0] <= first_rows && self.rows[1] <= second_rows {
             return Ok(());
@@ -163,7 +166,7 @@ impl Pairs {
     }
 }
 
-/// Every pair must name rows that exist, and weigh something finite and not negative.
+/// Checks that every pair names rows that exist, and has a finite weight that is not negative.
 fn check_each(pairs: &[Pair], first_rows: usize, second_rows: usize) -> Result<()> {
     for (pair, p) in pairs.iter().enumerate() {
         for (row, rows) in [(p.first, first_rows), (p.second, second_rows)] {

@@ -1,9 +1,9 @@
-//! Neighbourhood rounds: pairs restricted to near rows, under the metric of the round before.
+//! Pairs of nearest neighbours, under the metric of the previous round.
 //!
-//! All pairs ask for a metric under which whole classes are apart. A nearest-neighbour rule needs less: that
+//! All pairs demand a metric under which whole classes are separated. A nearest-neighbour rule needs less: that
 //! near rows of another class are farther than near rows of one's own. So after a first fit `S` is summed over
-//! each row's nearest rows of its class and `D` over its nearest rows of other classes, and the closed form
-//! solves again.
+//! each row's nearest rows of its class and `D` over its nearest rows of other classes, and the closed form is
+//! solved again.
 
 use crate::data::members_by_class;
 use crate::data::{Labels, Rows};
@@ -36,8 +36,8 @@ impl Pairs {
         Self::nearest_across(rows, labels, None, k)
     }
 
-    /// The same among rows of other groups alone: who is near for sharing a speaker will not be there when a
-    /// stranger speaks.
+    /// Each row with its `k` nearest rows of its own class and of other classes, among rows of other groups
+    /// alone: a row that is near because it shares a speaker is no model for rows of a new speaker.
     pub(crate) fn nearest_across(
         rows: &Rows,
         labels: &Labels,
@@ -51,7 +51,7 @@ impl Pairs {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: rows.len() });
         }
         let group_of = |i: usize| groups.map(|groups| groups.codes()[i]);
-        // The rows that ask together: of one class and, if there are groups, of one group.
+        // Queries of one class and, if there are groups, of one group share a search.
         let asking: Vec<Vec<usize>> = match groups {
             None => members_by_class(labels),
             Some(groups) => {
@@ -65,13 +65,13 @@ impl Pairs {
         };
         let pairs_of = |own: &Vec<usize>| -> Result<Vec<Pair>> {
             let Some(&first) = own.first() else { return Ok(Vec::new()) };
-            let stranger = |i: usize| groups.is_none() || group_of(i) != group_of(first);
+            let other_group = |i: usize| groups.is_none() || group_of(i) != group_of(first);
             let same = |i: usize| labels.codes()[i] == labels.codes()[first];
-            let like: Vec<usize> = (0..rows.len()).filter(|&i| same(i) && stranger(i)).collect();
-            let others: Vec<usize> = (0..rows.len()).filter(|&i| !same(i) && stranger(i)).collect();
+            let like: Vec<usize> = (0..rows.len()).filter(|&i| same(i) && other_group(i)).collect();
+            let others: Vec<usize> = (0..rows.len()).filter(|&i| !same(i) && other_group(i)).collect();
             let queries = rows.subset(own);
             let mut pairs = Vec::with_capacity(2 * k * own.len());
-            // One more than asked for: without groups a row finds itself.
+            // One more than `k`: without groups a row finds itself.
             for (query, near) in nearest_of(&queries, rows.subset(&like), k + 1)?.iter().enumerate() {
                 let near = near.iter().filter(|&&i| like[i] != own[query]).take(k);
                 pairs.extend(near.map(|&i| Pair::similar(own[query], like[i])));
@@ -86,7 +86,7 @@ impl Pairs {
     }
 }
 
-/// Up to `k` nearest rows of each query.
+/// The `k` nearest rows of each query, or as many as there are.
 fn nearest_of(queries: &Rows, rows: Rows, k: usize) -> Result<Vec<Vec<usize>>> {
     let k = k.min(rows.len());
     if k == 0 {

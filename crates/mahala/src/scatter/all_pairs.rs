@@ -1,4 +1,4 @@
-//! `S` and `D` over all pairs of labelled rows, without listing one.
+//! Scatter of all pairs of labelled rows, from class moments, without listing pairs.
 //!
 //! # Formula
 //! ```text
@@ -8,8 +8,9 @@
 
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, Result};
+use crate::scatter::class_moments::ClassMoments;
 use crate::scatter::column_scaling::{Units, column_peaks};
-use crate::scatter::moments::{ClassMoments, Moments, first_not_finite};
+use crate::scatter::moments::{Moments, first_not_finite};
 use crate::scatter::{PairCount, Scatter};
 use faer::{Mat, MatRef, Par};
 use mahala_kernels::blas::syrk::{BLOCK, Block};
@@ -19,7 +20,7 @@ use mahala_kernels::view::{column, column_mut};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The two sums, class after class.
+/// Accumulator of both sums, class after class.
 struct Sums {
     s: Mat<f64>,
     d: Mat<f64>,
@@ -38,14 +39,14 @@ struct Pooled {
     classes: Vec<(u64, Vec<f64>)>,
 }
 
-/// The class of each row as a place in the order, largest class first, and the size of each.
+/// The class of each row as a position in descending order of class size, and the size of each.
 struct Order<'a> {
     codes: &'a [u32],
     places: Vec<usize>,
     sizes: Vec<f64>,
 }
 
-/// The least rows of a run.
+/// The least number of rows in a run.
 const RUN: usize = 16 * BLOCK;
 
 impl Scatter {
@@ -78,8 +79,9 @@ impl Scatter {
         Self::all_pairs_of_rows(data.rows().as_mat(), data.labels())
     }
 
-    /// As [`Scatter::all_pairs_of`], for a matrix of any layout whose cells 64-bit numbers hold exactly
-    /// (`f64`, `f32`, integers): they are converted a block at a time, and all sums are of 64-bit numbers.
+    /// All pairs of labelled rows, and the rows' mean, for a matrix of any layout whose cells 64-bit floats
+    /// represent exactly (`f64`, `f32`, integers): they are converted a block at a time, and all sums are in
+    /// double precision.
     ///
     /// ```
     /// use mahala::{Labels, Mat, Scatter};
@@ -108,7 +110,7 @@ impl Scatter {
             let mean = (0..columns).map(|j| moments.mean_of_column(j)).collect();
             return Ok((Self::all_pairs(&moments)?, mean));
         }
-        // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
+        // Columns of extreme scale are rare: all cells are inspected only if the sums indicate one.
         let mut units = Units::new(columns);
         let mut pooled = Pooled::of(rows, &order, &units);
         if !pooled.surely_in_range() {
@@ -126,7 +128,7 @@ impl Scatter {
 }
 
 impl<'a> Order<'a> {
-    /// Without classes that have no row.
+    /// Drops classes that have no row.
     fn of(labels: &'a Labels) -> Self {
         let sizes = labels.class_sizes();
         let mut order: Vec<usize> = (0..sizes.len()).filter(|&code| sizes[code] > 0).collect();
@@ -137,8 +139,8 @@ impl<'a> Order<'a> {
         Self { codes: labels.codes(), places, sizes }
     }
 
-    /// How many rows are summed before their sum is added to the others'. Their list takes no more than one matrix
-    /// `d × d`; to add up many classes of a few rows each would take longer than the rows.
+    /// The number of rows summed before their sum is merged. Their class means take no more than one matrix `d ×
+    /// d`; merging many classes of a few rows each would take longer than summing the rows.
     fn length_of_run(&self, columns: usize) -> usize {
         let classes = self.sizes.len();
         RUN.max(2 * columns * columns).max(256 * classes).min(u32::MAX as usize)
@@ -159,17 +161,17 @@ impl Pooled {
     fn of<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, order: &Order<'_>, units: &Units) -> Self {
         let (n, d) = rows.shape();
         let par = parallelism(d);
-        // The cut into runs depends on the shape alone, so the bits do not depend on the number of threads.
+        // The division into runs depends on the shape alone, so no bit depends on the number of threads.
         let length = order.length_of_run(d);
         let firsts: Vec<usize> = (0..n).step_by(length).collect();
         let run = |&first: &usize| Self::of_run(rows, first..(first + length).min(n), order, units, par);
-        // Wide rows have threads within the product. Of narrow ones some runs at a time are summed, so that not all sums
-        // are there at once; they are added in order.
+        // Wide rows are parallel within the product. For narrow ones a few runs at a time are summed in
+        // parallel, to bound the memory; they are merged in order.
         let threads = rayon::current_num_threads();
         let shared = threads > 1 && matches!(par, Par::Seq) && n * d * d >= 50_000_000;
         let at_once = if shared { threads * (RUN / (d * d)).clamp(2, 32) } else { 1 };
         let parts = firsts.chunks(at_once).flat_map(|firsts| match firsts {
-            // One alone need not wake other threads.
+            // A single run is summed on the calling thread.
             [first] => vec![run(first)],
             _ => firsts.par_iter().map(run).collect(),
         });
@@ -201,8 +203,8 @@ impl Pooled {
         Self { s, p: pooled.scatter, classes }
     }
 
-    /// Adds another run. A class that is in both has one more row to add: the step between the two means
-    /// (see [`ClassMoments::absorb`]).
+    /// Merges another run. A class in both adds one more row: the step between the two means (see
+    /// [`ClassMoments::absorb`]).
     fn merged(mut self, other: Self, sizes: &[f64]) -> Self {
         add_lower(&mut self.s, 1.0, &other.s);
         add_lower(&mut self.p, 1.0, &other.p);
@@ -223,12 +225,12 @@ impl Pooled {
             mine.1.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
             steps += 1;
             if steps % BLOCK == 0 {
-                of_p.empty_into(self.p.as_mut());
-                of_s.empty_into(self.s.as_mut());
+                of_p.flush_into(self.p.as_mut());
+                of_s.flush_into(self.s.as_mut());
             }
         }
-        of_p.empty_into(self.p.as_mut());
-        of_s.empty_into(self.s.as_mut());
+        of_p.flush_into(self.p.as_mut());
+        of_s.flush_into(self.s.as_mut());
         self
     }
 
@@ -247,7 +249,7 @@ impl Sums {
         Self { s: Mat::zeros(columns, columns), d: Mat::zeros(columns, columns), w, classes: Vec::new() }
     }
 
-    /// Adds classes, in order; the bits are those of one after the other.
+    /// Adds classes in order; the result does not depend on how they are divided into calls.
     fn add(&mut self, classes: &[&ClassMoments]) {
         let n = self.s.nrows();
         for j in 0..n {
@@ -286,8 +288,8 @@ impl Sums {
     }
 }
 
-/// Adds what lies between the classes to the sums within them: one row of a symmetric product for each class, given
-/// as rows, weight and mean.
+/// Adds the scatter between class means to the sums within classes: one row of a SYRK for each class, given as
+/// rows, weight and mean.
 pub(crate) fn pairs_between(
     s: Mat<f64>,
     mut d: Mat<f64>,
@@ -302,7 +304,7 @@ pub(crate) fn pairs_between(
             let root = (w * w_c).sqrt();
             block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
         }
-        block.empty_into(d.as_mut());
+        block.flush_into(d.as_mut());
     }
     let counts: Vec<(u64, f64)> = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
     let (similar, dissimilar) = count_pairs(&counts);
@@ -311,7 +313,7 @@ pub(crate) fn pairs_between(
     Ok((Scatter::assemble(s, d, units.to_vec(), [similar, dissimilar], samples)?, mean))
 }
 
-/// Independent differences within classes of so many rows: rows less classes.
+/// Degrees of freedom within classes of so many rows: rows minus classes.
 pub(crate) fn degrees_of_freedom(rows: impl Iterator<Item = u64>) -> f64 {
     rows.map(|rows| rows.saturating_sub(1)).sum::<u64>() as f64
 }
@@ -335,14 +337,17 @@ pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
     }
 }
 
-/// Labelled rows must hold a similar and a dissimilar pair.
+/// Checks that labelled rows have a similar and a dissimilar pair.
+///
+/// # Errors
+/// One class only, or no class with two rows.
 pub fn check_labels(labels: &Labels) -> Result<()> {
     let sizes = labels.class_sizes();
     let named = labels.names().iter().zip(sizes).filter(|(_, size)| *size > 0);
     check(named.map(|(name, size)| (name.as_str(), size as u64)))
 }
 
-/// There must be two classes, and one of two rows.
+/// Checks that there are two classes, one of them of two rows.
 pub(crate) fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result<()> {
     let classes: Vec<(&str, u64)> = classes.collect();
     if classes.len() < 2 {

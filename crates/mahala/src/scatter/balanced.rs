@@ -1,4 +1,4 @@
-//! Classes of unequal size made to count the same.
+//! Class-balanced scatter: classes of unequal size have equal weight.
 //!
 //! # Formula
 //! With `w_c`, `m_c`, `M_c` the weight, mean and centred scatter of class c, C classes and `w = Σ_c w_c`,
@@ -6,19 +6,20 @@
 //! S = (w/C)² Σ_c M_c/w_c,     D = (w/C)² Σ_{a<b} v_ab E_ab
 //! E_ab = M_a/w_a + M_b/w_b + (m_a − m_b)(m_a − m_b)ᵀ
 //! ```
-//! where `E_ab` is the mean outer product of differences between a row of a and a row of b. With `v_ab = 1`
-//! this is the sum over all pairs of rows weighted `w/(C·w_c)` each: [`Balance::Classes`].
-//! [`Balance::ClassPairs`] takes `v_ab ∝ 1/Σ_j (E_ab)_jj/S_jj`, of mean 1: two classes far apart differ
-//! much, and would make up most of `D`, although nobody confuses them.
+//! where `E_ab` is the mean outer product of differences between a row of a and a row of b. With `v_ab = 1` this
+//! is the sum over all pairs of rows weighted `w/(C·w_c)` each: [`Balance::Classes`]. [`Balance::ClassPairs`]
+//! takes `v_ab ∝ 1/Σ_j (E_ab)_jj/S_jj`, of mean 1: otherwise two classes far apart, which are easy to separate,
+//! would dominate `D`.
 
 use crate::error::Result;
 use crate::scatter::all_pairs::{check, count_pairs, degrees_of_freedom};
-use crate::scatter::moments::{ClassMoments, Moments};
+use crate::scatter::class_moments::ClassMoments;
+use crate::scatter::moments::Moments;
 use crate::scatter::{PairCount, Scatter};
 use faer::Mat;
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 
-/// What counts the same when classes differ in size.
+/// What has equal weight when classes differ in size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Balance {
     /// Rows: large classes count for more, as in the paper.
@@ -27,13 +28,13 @@ pub enum Balance {
     /// Classes: a row of class c has the weight `n/(C·n_c)`. Every pair of classes then has the same weight in
     /// `D`, too.
     Classes,
-    /// As [`Balance::Classes`], and every pair of classes adds the same amount to `D`, measured in the spread
-    /// within classes: classes that are near each other count as much as those far apart.
+    /// Class pairs: the weights of [`Balance::Classes`], and every pair of classes adds the same amount to `D`,
+    /// measured in the spread within classes: near classes count as much as those far apart.
     ClassPairs,
 }
 
 impl Scatter {
-    /// As [`Scatter::all_pairs`], with classes, or pairs of classes, that count the same.
+    /// All pairs from the moments, with equal weight for classes, or for pairs of classes.
     ///
     /// ```
     /// use mahala::{Balance, Dataset, Labels, Moments, Rows, Scatter};
@@ -87,7 +88,7 @@ fn add_scatter(sum: &mut Mat<f64>, factor: f64, class: &ClassMoments) {
     }
 }
 
-/// `sum += each·Σ_{a<b} v_ab (m_a − m_b)(m_a − m_b)ᵀ`: one row of a symmetric product for each pair of classes.
+/// `sum += each·Σ_{a<b} v_ab (m_a − m_b)(m_a − m_b)ᵀ`: one row of a SYRK for each pair of classes.
 fn add_steps(sum: &mut Mat<f64>, each: f64, classes: &[&ClassMoments], shares: &[Vec<f64>]) {
     let pairs: Vec<(usize, usize)> = pairs_of(classes.len()).collect();
     let d = sum.ncols();
@@ -98,7 +99,7 @@ fn add_steps(sum: &mut Mat<f64>, each: f64, classes: &[&ClassMoments], shares: &
             let means = classes[a].mean().iter().zip(classes[b].mean());
             block.push(means.map(|(a, b)| root * (a - b)));
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
     }
 }
 

@@ -1,4 +1,4 @@
-//! All pairs of rows of different groups: what rows of one group share is not there between rows of two.
+//! Scatter of all pairs of rows of different groups: effects that rows of one group share cancel within it.
 //!
 //! # Formula
 //! With `w_cg`, `m_cg`, `M_cg` the number, mean and centred scatter of the rows of class c in group g, sums over an index
@@ -7,8 +7,8 @@
 //! S = Σ_cg (w_c − w_cg) M_cg + Σ_c w_c Σ_g w_cg (m_cg − m_c)(m_cg − m_c)ᵀ
 //! D = Σ_cg u_cg M_cg + Σ_cg w_cg m_cg (u_cg m_cg − Σ_{b≠c, h≠g} w_bh m_bh)ᵀ
 //! ```
-//! with means taken from that of all rows. No sum is the difference of two larger ones: what lies within groups is never
-//! added, so that it need not be taken away again.
+//! with means relative to that of all rows. No sum is the difference of two larger ones: pairs within groups are
+//! never added, so they need not be subtracted.
 
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
@@ -25,12 +25,13 @@ struct Cell {
     class: usize,
     group: usize,
     rows: Vec<usize>,
-    /// Of its class, and of other classes in other groups.
+    /// The rows of its class in other groups, and those of other classes in other groups.
     others: [usize; 2],
 }
 
 impl Scatter {
-    /// As [`Scatter::all_pairs_of`], without pairs within a group. If all rows are of one group, they are all there is.
+    /// All pairs of labelled rows but those within a group, and the rows' mean. If all rows are of one group, all
+    /// pairs.
     ///
     /// # Errors
     /// As [`Scatter::all_pairs_of`]; also no similar or no dissimilar pair between groups.
@@ -78,7 +79,7 @@ fn cells(labels: &Labels, groups: &Labels) -> Vec<Cell> {
     order.chunk_by(|&i, &j| place(i) == place(j)).map(cell).collect()
 }
 
-/// A row in units.
+/// A row, column j scaled by `2^-exponents[j]`.
 fn in_units<'a>(rows: &'a Rows, i: usize, units: &'a Units) -> impl Iterator<Item = f64> + 'a {
     rows.row(i).iter().zip(units.exponents()).map(|(&x, &unit)| times_power_of_two(x, -unit))
 }
@@ -116,16 +117,16 @@ fn within_cells(rows: &Rows, cells: &[Cell], units: &Units) -> [Mat<f64>; 2] {
                 block.push(in_units(rows, i, units).zip(&mean).map(|(x, mean)| root * (x - mean)));
                 used += 1;
                 if used % BLOCK == 0 {
-                    block.empty_into(sum.as_mut());
+                    block.flush_into(sum.as_mut());
                 }
             }
         }
-        block.empty_into(sum.as_mut());
+        block.flush_into(sum.as_mut());
         sum
     })
 }
 
-/// What lies between the means of cells.
+/// Adds the scatter between the means of cells.
 fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f64>, groups: usize) {
     let (mut of_s, mut used) = (Block::new(means.ncols(), cells.len()), 0);
     let mut gaps = Mat::zeros(cells.len(), means.ncols());
@@ -142,7 +143,7 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
             of_s.push(mean.iter().enumerate().map(|(j, mean)| root * (means[(i, j)] - mean)));
             used += 1;
             if used % BLOCK == 0 {
-                of_s.empty_into(s.as_mut());
+                of_s.flush_into(s.as_mut());
             }
         }
         let [before, after] = sums_of_others(cells, means.as_ref(), class[0].class, groups);
@@ -155,7 +156,7 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
         }
         first = own.end;
     }
-    of_s.empty_into(s.as_mut());
+    of_s.flush_into(s.as_mut());
     let between = product(means.transpose(), gaps.as_ref());
     for j in 0..d.ncols() {
         (j..d.nrows()).for_each(|i| d[(i, j)] += 0.5 * (between[(i, j)] + between[(j, i)]));
@@ -233,7 +234,7 @@ mod tests {
         assert!(
             matches!(classes, Err(Error::NoSimilarPair { reason }) if reason.contains("different groups"))
         );
-        // One group is no group: then all pairs are learned from.
+        // One group has no pairs between groups: then all pairs are used.
         assert_eq!(groups(["x"; 8]).unwrap().similar().pairs, 12);
     }
 }

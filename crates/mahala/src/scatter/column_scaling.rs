@@ -1,4 +1,4 @@
-//! The unit of each column: extreme scales are measured in a power of two of their own, which is exact and
+//! Column scaling by powers of two: columns of extreme scale get a power of two of their own, which is exact and
 //! keeps squares of 1e±150 in range.
 
 use faer::{Mat, MatRef};
@@ -16,7 +16,7 @@ impl Units {
         Self { peaks: vec![0.0; columns], exponents: vec![0; columns] }
     }
 
-    /// Units that suit the largest values seen in each column.
+    /// The units for columns with these largest absolute values.
     pub(crate) fn from_peaks(peaks: Vec<f64>) -> Self {
         let exponents = peaks.iter().map(|&peak| unit_of(peak)).collect();
         Self { peaks, exponents }
@@ -34,12 +34,12 @@ impl Units {
         self.exponents.iter().all(|&e| e == 0)
     }
 
-    /// The units after more has been seen.
+    /// The units after values with these peaks are added.
     pub(crate) fn widened(&self, peaks: &[f64]) -> Self {
         Self::from_peaks(self.peaks.iter().zip(peaks).map(|(a, b)| a.max(*b)).collect())
     }
 
-    /// What sums in the units `self` must be shifted by to be in the units `other`; None if by nothing.
+    /// The exponents by which sums in the units `self` are shifted to the units `other`; None if all are 0.
     pub(crate) fn shift_to(&self, other: &Self) -> Option<Vec<i32>> {
         let shift: Vec<i32> = self.exponents.iter().zip(&other.exponents).map(|(a, b)| a - b).collect();
         shift.iter().any(|&s| s != 0).then_some(shift)
@@ -63,7 +63,7 @@ pub fn column_peaks<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Vec<f64> {
         *peak = if x.abs() > *peak { x.abs() } else { *peak };
         *check += x * 0.0;
     };
-    let see_all = |peak: &mut f64, check: &mut f64, other: f64, checked: f64| {
+    let merge_lane = |peak: &mut f64, check: &mut f64, other: f64, checked: f64| {
         *peak = peak.max(other);
         *check += checked;
     };
@@ -79,14 +79,14 @@ pub fn column_peaks<T: Copy + Into<f64>>(rows: MatRef<'_, T>) -> Vec<f64> {
                 column.iter().for_each(|x| see(peak, check, *x));
                 continue;
             };
-            // Eight at a time, which one instruction or two see.
-            let (mut eight, mut checked) = ([0.0; 8], [0.0; 8]);
+            // Eight lanes, for SIMD.
+            let (mut lanes, mut checked) = ([0.0; 8], [0.0; 8]);
             let (chunks, rest) = cells.as_slice().as_chunks::<8>();
             for chunk in chunks {
-                (0..8).for_each(|k| see(&mut eight[k], &mut checked[k], chunk[k]));
+                (0..8).for_each(|k| see(&mut lanes[k], &mut checked[k], chunk[k]));
             }
             rest.iter().for_each(|x| see(peak, check, *x));
-            (0..8).for_each(|k| see_all(peak, check, eight[k], checked[k]));
+            (0..8).for_each(|k| merge_lane(peak, check, lanes[k], checked[k]));
         }
     }
     peaks.iter().zip(checks).map(|(peak, check)| peak + check).collect()

@@ -1,8 +1,10 @@
-//! `S` and `D` (eq. 7): the sums of outer products over similar and over dissimilar pairs.
+//! Scatter matrices `S` and `D` (eq. 7): sums of outer products of differences over similar and over dissimilar
+//! pairs.
 
 pub(crate) mod all_pairs;
 pub(crate) mod balanced;
 mod between_groups;
+pub(crate) mod class_moments;
 pub(crate) mod column_scaling;
 pub(crate) mod moments;
 mod moments_bytes;
@@ -12,8 +14,9 @@ mod window;
 
 pub use all_pairs::check_labels;
 pub use balanced::Balance;
+pub use class_moments::ClassMoments;
 pub use column_scaling::column_peaks;
-pub use moments::{ClassMoments, Moments};
+pub use moments::Moments;
 pub use summed::Summed;
 pub use two_pass::{ClassMeans, PairSums};
 pub use window::Window;
@@ -55,7 +58,7 @@ pub struct Scatter {
     samples: f64,
 }
 
-/// How many pairs a sum holds, and their weights together.
+/// The number of pairs in a sum, and their total weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PairCount {
     /// The number of pairs.
@@ -84,7 +87,7 @@ impl Scatter {
         }
         pairs.check(first.len(), second.len())?;
         let sums = |units: &Units| sums_of_differences([first, second], pairs.as_slice(), units);
-        // Hardly any column is of extreme scale: only if the sums say that one may be are all cells looked at.
+        // Columns of extreme scale are rare: all cells are inspected only if the sums indicate one.
         let mut units = Units::new(first.columns());
         let mut sides = sums(&units);
         if !surely_in_range(&sides[0].sum, &sides[1].sum) {
@@ -109,17 +112,17 @@ impl Scatter {
         Self::between(differences, &origin, &pairs)
     }
 
-    /// The matrices alone.
+    /// The matrices `S` and `D`.
     pub(crate) fn into_matrices(self) -> [Mat<f64>; 2] {
         [self.s, self.d]
     }
 
-    /// `S`, symmetric, in units (see [`crate::Moments::units`]).
+    /// `S`, symmetric, column j scaled by `2^-units[j]` (see [`crate::Moments::units`]).
     pub fn s(&self) -> MatRef<'_, f64> {
         self.s.as_ref()
     }
 
-    /// `D`, symmetric, in units.
+    /// `D`, symmetric, column j scaled by `2^-units[j]`.
     pub fn d(&self) -> MatRef<'_, f64> {
         self.d.as_ref()
     }
@@ -144,13 +147,13 @@ impl Scatter {
         self.dissimilar
     }
 
-    /// How many independent differences `S` may be taken to hold: rows less classes for all pairs, at most
-    /// the rows for pairs of a list.
+    /// The number of independent differences in `S`: rows minus classes for all pairs, at most the rows for pairs
+    /// of a list.
     pub fn samples(&self) -> f64 {
         self.samples
     }
 
-    /// Both sums times a factor.
+    /// `S` and `D` times a factor.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         for matrix in [&mut self.s, &mut self.d] {
@@ -163,7 +166,7 @@ impl Scatter {
         self
     }
 
-    /// The sums as they would be after dividing column `j` by `scale[j]`; units are gone then.
+    /// The sums after dividing column `j` by `scale[j]`; all units become 0.
     pub(crate) fn standardized(mut self, scale: &[f64]) -> Self {
         let factor: Vec<f64> =
             scale.iter().zip(&self.units).map(|(s, &u)| 1.0 / times_power_of_two(*s, -u)).collect();
@@ -178,7 +181,8 @@ impl Scatter {
         self
     }
 
-    /// From lower triangles; `samples` as in [`Scatter::samples`], which is never the number of pairs.
+    /// Builds a scatter from lower triangles; `samples` is that of [`Scatter::samples`], never the number of
+    /// pairs.
     pub(crate) fn assemble(
         mut s: Mat<f64>,
         mut d: Mat<f64>,
@@ -200,24 +204,24 @@ impl Scatter {
     }
 }
 
-/// Whether each column's sum of squares is far from the ends of the range of 64-bit numbers; a sum of 0 may
-/// be one of squares too small to see.
+/// Whether each column's sum of squares is far from overflow and underflow; a sum of 0 may consist of squares
+/// that underflowed.
 fn surely_in_range(s: &Mat<f64>, d: &Mat<f64>) -> bool {
     (0..s.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&(s[(j, j)] + d[(j, j)])))
 }
 
-/// Pairs of a block: of few columns fewer, for a block is cleared first and stays nearer.
+/// Pairs of a block: fewer for few columns, because a block is cleared first and should stay in cache.
 fn depth(columns: usize) -> usize {
     if columns < 32 { BLOCK / 2 } else { BLOCK }
 }
 
-/// Pairs that are sorted by their kind at a time: few while they are near, but of wide rows many, for a block that is not
-/// full takes as long to add as a full one.
+/// Pairs partitioned by kind at a time: few, to stay in cache, but many for wide rows, because a partial block
+/// takes as long to add as a full one.
 fn sorted(columns: usize) -> usize {
     if columns < 32 { 8 * depth(columns) } else { 128 * BLOCK }
 }
 
-/// The sum over the pairs of one kind, and how many they are.
+/// The sum over the pairs of one kind, and their number.
 struct Side {
     sum: Mat<f64>,
     count: PairCount,
@@ -228,38 +232,43 @@ fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> [Si
     let n = units.exponents().len();
     let none = PairCount { pairs: 0, weight: 0.0 };
     let [mut similar, mut dissimilar] = [(); 2].map(|()| Side { sum: Mat::zeros(n, n), count: none });
-    let mut room = vec![0; sorted(n).min(pairs.len())];
+    let mut indices = vec![0; sorted(n).min(pairs.len())];
     let new_block = || Block::new(n, depth(n).min(pairs.len()));
     let mut block = new_block();
-    // Small sums are not worth a second thread, nor a block of its own.
+    // Small sums are too cheap for a second thread, or for a block of their own.
     let mut second = (pairs.len() * n * n >= 1_000_000).then(new_block);
     for pairs in pairs.chunks(sorted(n)) {
-        let (alike, unlike) = by_kind(pairs, &mut room);
+        let (similar_pairs, dissimilar_pairs) = by_kind(pairs, &mut indices);
         let of = Differing { tables, pairs, units };
         if let Some(second) = &mut second {
-            both(Par::rayon(2), || similar.add(of, alike, &mut block), || dissimilar.add(of, unlike, second));
+            both(
+                Par::rayon(2),
+                || similar.add(of, similar_pairs, &mut block),
+                || dissimilar.add(of, dissimilar_pairs, second),
+            );
         } else {
-            similar.add(of, alike, &mut block);
-            dissimilar.add(of, unlike, &mut block);
+            similar.add(of, similar_pairs, &mut block);
+            dissimilar.add(of, dissimilar_pairs, &mut block);
         }
     }
     [similar, dissimilar]
 }
 
-/// The places of similar pairs, and of the others from the last to the first.
-fn by_kind<'a>(pairs: &[Pair], room: &'a mut [usize]) -> (&'a [usize], &'a [usize]) {
-    let room = &mut room[..pairs.len()];
+/// Partitions the pairs by kind, without branches: the indices of similar pairs, and of the others in reverse
+/// order.
+fn by_kind<'a>(pairs: &[Pair], indices: &'a mut [usize]) -> (&'a [usize], &'a [usize]) {
+    let indices = &mut indices[..pairs.len()];
     let mut similar = 0;
-    // Written to both places and kept in one: without a branch on the kind, which nobody can foresee.
+    // Written to both ends and kept in one: a branch on the kind would be mispredicted.
     for (i, pair) in pairs.iter().enumerate() {
-        room[similar] = i;
-        room[similar + pairs.len() - 1 - i] = i;
+        indices[similar] = i;
+        indices[similar + pairs.len() - 1 - i] = i;
         similar += usize::from(pair.similar);
     }
-    room.split_at(similar)
+    indices.split_at(similar)
 }
 
-/// Pairs of rows of two tables, in units.
+/// Pairs of rows of two tables, with the exponents of their columns.
 #[derive(Clone, Copy)]
 struct Differing<'a> {
     tables: [&'a Rows; 2],
@@ -279,10 +288,10 @@ impl Side {
         for chosen in chosen.chunks(depth(n)) {
             block.gather_differences(tables.map(Rows::values), pairs, chosen, units.exponents());
             block.add_gram_to(self.sum.as_mut(), parallelism(n));
-            // By four partial sums, which need not wait for each other.
+            // In four independent partial sums, which hide the latency of additions.
             let mut weights = [0.0; 4];
-            for fours in chosen.chunks(weights.len()) {
-                weights.iter_mut().zip(fours).for_each(|(sum, &i)| *sum += pairs[i].weight);
+            for four in chosen.chunks(weights.len()) {
+                weights.iter_mut().zip(four).for_each(|(sum, &i)| *sum += pairs[i].weight);
             }
             self.count.pairs += chosen.len() as u64;
             self.count.weight += weights.iter().sum::<f64>();

@@ -1,21 +1,22 @@
-//! Per class: weight, mean and centred scatter. All that the closed form needs of labelled rows.
+//! Class moments: weight, mean and centred scatter of each class, the sufficient statistics of the closed form.
 //!
-//! Moments are updated by blocks, merged and subtracted (Chan's pairwise update, never raw `XᵀX`), so
-//! that streams, files larger than memory, clusters and cross-validation folds need one pass each.
+//! Moments are updated by blocks, merged and subtracted (Chan's pairwise update, never raw `XᵀX`), so that
+//! streams, files larger than memory, clusters and cross-validation folds need one pass each.
 
 use crate::data::label_spelling::canonical_label;
 use crate::data::members_by_class;
 use crate::data::{Dataset, Labels, sort_class_names};
 use crate::error::{Error, Result};
-use crate::scatter::column_scaling::{Units, column_peaks, shift_lower};
-use faer::{Mat, MatRef, Par};
+use crate::scatter::class_moments::{ClassMoments, MAX_ROWS};
+use crate::scatter::column_scaling::{Units, column_peaks};
+use faer::{MatRef, Par};
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::parallel::parallelism;
 use mahala_kernels::scaling::times_power_of_two;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Sums over labelled rows, class by class.
+/// The moments of labelled rows, class by class.
 ///
 /// ```
 /// use mahala::{Dataset, Labels, Moments, Rows};
@@ -30,149 +31,15 @@ use std::collections::HashMap;
 #[derive(Debug, Clone)]
 pub struct Moments {
     columns: usize,
-    /// Of the columns; empty if they have none.
+    /// The names of the columns; empty if they have none.
     names: Vec<String>,
     units: Units,
-    /// In the order of class names.
+    /// The classes, in the order of their names.
     classes: Vec<ClassMoments>,
 }
 
-/// The moments of one class, in the units of their columns (see [`Moments::units`]).
-#[derive(Debug, Clone)]
-pub struct ClassMoments {
-    pub(crate) name: String,
-    pub(crate) rows: u64,
-    pub(crate) weight: f64,
-    pub(crate) mean: Vec<f64>,
-    /// `Σ w (x − mean)(x − mean)ᵀ`, lower triangle.
-    pub(crate) scatter: Mat<f64>,
-}
-
-/// As many rows of a class as a 64-bit float counts exactly.
-pub(crate) const MAX_ROWS: u64 = 1 << 53;
-
-impl ClassMoments {
-    pub(crate) fn new(name: &str, columns: usize) -> Self {
-        let (mean, scatter) = (vec![0.0; columns], Mat::zeros(columns, columns));
-        Self { name: name.to_owned(), rows: 0, weight: 0.0, mean, scatter }
-    }
-
-    /// Starts another class whose scatter is added to what is there.
-    pub(crate) fn begin_class(&mut self) {
-        (self.rows, self.weight) = (0, 0.0);
-        self.mean.fill(0.0);
-    }
-
-    /// The class's name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How many rows were seen.
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
-    /// The sum of their weights.
-    pub fn weight(&self) -> f64 {
-        self.weight
-    }
-
-    /// Their weighted mean.
-    pub fn mean(&self) -> &[f64] {
-        &self.mean
-    }
-
-    /// Their centred scatter `Σ w (x − mean)(x − mean)ᵀ`; only the lower triangle is kept.
-    pub fn scatter(&self) -> MatRef<'_, f64> {
-        self.scatter.as_ref()
-    }
-
-    /// Adds the rows of one block: its own scatter, and the step between the two means as one more row.
-    ///
-    /// # Formula
-    /// ```text
-    /// M ← M_a + M_b + (w_a w_b / (w_a + w_b)) (m_b − m_a)(m_b − m_a)ᵀ
-    /// ```
-    pub(crate) fn absorb<T: Copy + Into<f64>>(
-        &mut self,
-        block: &mut Block,
-        rows: MatRef<'_, T>,
-        indices: &[usize],
-        units: &Units,
-        weights: Option<&[f64]>,
-        par: Par,
-    ) {
-        let chosen: Option<Vec<f64>> = weights.map(|w| indices.iter().map(|&i| w[i]).collect());
-        let weight = chosen.as_ref().map_or(indices.len() as f64, |w| w.iter().sum());
-        self.rows += indices.len() as u64;
-        if weight == 0.0 {
-            return;
-        }
-        let mean = block.gather_centred(rows, indices, units.exponents(), chosen.as_deref());
-        if self.weight > 0.0 {
-            let root = (self.weight * weight / (self.weight + weight)).sqrt();
-            block.push(mean.iter().zip(&self.mean).map(|(b, a)| root * (b - a)));
-        }
-        block.add_gram_to(self.scatter.as_mut(), par);
-        self.shift_mean(&mean, weight);
-    }
-
-    fn shift_mean(&mut self, mean: &[f64], weight: f64) {
-        self.weight += weight;
-        let share = weight / self.weight;
-        self.mean.iter_mut().zip(mean).for_each(|(a, b)| *a += share * (b - *a));
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.rows += other.rows;
-        if other.weight == 0.0 {
-            return;
-        }
-        let step = self.weight * other.weight / (self.weight + other.weight);
-        self.combine(other, 1.0, step);
-        self.shift_mean(&other.mean, other.weight);
-    }
-
-    /// Undoes [`ClassMoments::merge`].
-    fn subtract(&mut self, other: &Self) {
-        self.rows -= other.rows;
-        if other.weight == 0.0 {
-            return;
-        }
-        let rest = self.weight - other.weight;
-        if self.rows == 0 || rest <= 0.0 {
-            *self = Self { rows: self.rows, ..Self::new(&self.name, self.mean.len()) };
-            return;
-        }
-        for (a, b) in self.mean.iter_mut().zip(&other.mean) {
-            *a += (other.weight / rest) * (*a - b);
-        }
-        self.combine(other, -1.0, -rest * other.weight / self.weight);
-        self.weight = rest;
-        for j in 0..self.mean.len() {
-            self.scatter[(j, j)] = self.scatter[(j, j)].max(0.0);
-        }
-    }
-
-    /// `M ← M + sign·M_other + step·(m_other − m)(m_other − m)ᵀ`
-    fn combine(&mut self, other: &Self, sign: f64, step: f64) {
-        let between: Vec<f64> = other.mean.iter().zip(&self.mean).map(|(b, a)| b - a).collect();
-        for j in 0..between.len() {
-            for i in j..between.len() {
-                self.scatter[(i, j)] += sign * other.scatter[(i, j)] + step * between[i] * between[j];
-            }
-        }
-    }
-
-    fn shift(&mut self, shift: &[i32]) {
-        self.mean.iter_mut().zip(shift).for_each(|(m, &s)| *m = times_power_of_two(*m, s));
-        shift_lower(&mut self.scatter, shift);
-    }
-}
-
 impl Moments {
-    /// No rows yet.
+    /// Empty moments.
     ///
     /// # Errors
     /// No column.
@@ -183,7 +50,7 @@ impl Moments {
         Ok(Self { columns, names: Vec::new(), units: Units::new(columns), classes: Vec::new() })
     }
 
-    /// The same with names for the columns; moments of other columns are then not merged by mistake.
+    /// Names the columns; moments of other columns are then not merged by mistake.
     ///
     /// # Errors
     /// Another number of names than of columns.
@@ -255,7 +122,7 @@ impl Moments {
                 class.absorb(&mut block, rows, indices, units, weights, par);
             }
         };
-        // Each class is summed by one task in row order: the cut into tasks changes no bit.
+        // Each class is summed by one task in row order: the division into tasks changes no bit.
         if rows.nrows() * self.columns * self.columns > 4_000_000 {
             let par = parallelism(self.columns);
             tasks.into_par_iter().for_each(|task| run(task, par));
@@ -265,7 +132,7 @@ impl Moments {
         Ok(())
     }
 
-    /// Adds the rows another instance has seen.
+    /// Merges the moments of other rows.
     ///
     /// # Errors
     /// Other columns, or more rows of a class than can be counted (2⁵³).
@@ -294,9 +161,9 @@ impl Moments {
         Ok(())
     }
 
-    /// Takes rows away again that were added before.
+    /// Subtracts the moments of rows that were added before.
     ///
-    /// What is left carries the rounding of what was taken: where a column varied in the removed rows
+    /// The difference keeps the rounding error of what was subtracted: where a column varied in the removed rows
     /// alone, its scatter may end a few units of rounding above 0.
     ///
     /// # Errors
@@ -323,8 +190,8 @@ impl Moments {
         Ok(())
     }
 
-    /// Lets what was seen so far count for less: all weights are multiplied by a factor. Called before each
-    /// block of a stream, a row of the block k blocks ago counts `factor^k`.
+    /// Exponential forgetting: multiplies all weights by a factor. Called before each block of a stream, a row of
+    /// the block k blocks ago counts `factor^k`.
     ///
     /// ```
     /// use mahala::{Dataset, Labels, Moments, Rows};
@@ -396,7 +263,7 @@ impl Moments {
         Self { columns: peaks.len(), names, units: Units::from_peaks(peaks), classes }
     }
 
-    /// Classes under their canonical names; those that are one under these are merged.
+    /// Renames classes to their canonical names; those that coincide are merged.
     pub(crate) fn with_canonical_classes(mut self) -> Self {
         if self.classes.iter().all(|class| canonical_label(&class.name) == class.name) {
             return self;
@@ -462,16 +329,6 @@ impl Moments {
         }
         self.classes.extend(new.into_iter().map(|name| ClassMoments::new(name, self.columns)));
         sort_class_names(&mut self.classes, |class| &class.name);
-    }
-}
-
-impl ClassMoments {
-    fn in_units(&self, from: &Units, to: &Units) -> Self {
-        let mut copy = self.clone();
-        if let Some(shift) = from.shift_to(to) {
-            copy.shift(&shift);
-        }
-        copy
     }
 }
 

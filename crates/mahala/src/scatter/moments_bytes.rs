@@ -1,4 +1,4 @@
-//! Moments as bytes, for files and networks: a header, the numbers, a checksum.
+//! Serialisation of moments, for files and networks: a header, the numbers, a checksum.
 //!
 //! ```text
 //! magic "MAHALAM1" · columns u64 · classes u64 · peaks f64×d ·
@@ -10,12 +10,13 @@
 
 use crate::data::sort_class_names;
 use crate::error::{Error, Result};
-use crate::scatter::moments::{ClassMoments, MAX_ROWS, Moments};
+use crate::scatter::class_moments::{ClassMoments, MAX_ROWS};
+use crate::scatter::moments::Moments;
 use faer::Mat;
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"MAHALAM1";
-/// With the names of the columns.
+/// The magic of moments with names for the columns.
 const NAMED: &[u8; 8] = b"MAHALAM2";
 const CHECKSUM: usize = 32;
 

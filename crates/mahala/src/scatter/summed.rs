@@ -1,25 +1,26 @@
-//! `S`, `D`, means and deviations of rows that are no longer at hand.
+//! Scatter, means and deviations of rows that are not kept.
 
 use crate::data::column_stats::ColumnStatistics;
 use crate::error::Result;
 use crate::scatter::Scatter;
 use crate::scatter::balanced::Balance;
-use crate::scatter::moments::{ClassMoments, Moments};
+use crate::scatter::class_moments::ClassMoments;
+use crate::scatter::moments::Moments;
 use mahala_kernels::scaling::times_power_of_two;
 
-/// All pairs of rows that are no longer at hand, summed.
+/// The scatter of all pairs of rows that are not kept.
 #[derive(Debug, Clone)]
 pub struct Summed {
     pub(crate) scatter: Scatter,
     /// The number of classes that have rows.
     pub(crate) classes: usize,
-    /// The weight of all rows together.
+    /// The total weight of the rows.
     pub(crate) weight: f64,
     pub(crate) statistics: ColumnStatistics,
 }
 
 impl Summed {
-    /// From moments.
+    /// The sums from moments.
     ///
     /// # Formula
     /// The variance of a column is that within the classes and that between their means:
@@ -41,7 +42,7 @@ impl Summed {
             let squares: f64 = present()
                 .map(|class| class.scatter()[(j, j)] + class.weight() * (class.mean()[j] - m).powi(2))
                 .sum();
-            // Around a pivot, so that a constant column deviates by exactly nothing.
+            // Around a pivot, so that the deviation of a constant column is exactly 0.
             let constant = present().all(|c| c.scatter()[(j, j)] == 0.0 && c.mean()[j] == pivot);
             let sigma = if constant { 0.0 } else { (squares / weight).sqrt() };
             mean.push(times_power_of_two(m, unit));

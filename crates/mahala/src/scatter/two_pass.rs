@@ -1,7 +1,7 @@
-//! All pairs of rows of very many classes: two passes over the rows, and two matrices.
+//! Two-pass scatter of all pairs, for very many classes: two passes over the rows, and two matrices.
 //!
-//! [`Moments`](crate::Moments) keep a matrix for each class, which is too much for 10⁵ of them. With the size and
-//! mean of each class known from a first pass, a second one adds each row where it belongs.
+//! [`Moments`](crate::Moments) keep a matrix for each class, which is too much for 10⁵ classes. With the size and
+//! mean of each class known from a first pass, a second one adds each row to `S` and `D`.
 //!
 //! # Formula
 //! ```text
@@ -40,11 +40,11 @@ pub struct ClassMeans {
     places: HashMap<String, usize>,
     names: Vec<String>,
     sizes: Vec<u64>,
-    /// Class after class.
+    /// The means, class after class.
     means: Vec<f64>,
 }
 
-/// The second pass over some of the rows: what they add to `S` and `D`.
+/// The second pass over some of the rows: their part of `S` and `D`.
 #[derive(Debug, Clone)]
 pub struct PairSums {
     s: Mat<f64>,
@@ -53,7 +53,7 @@ pub struct PairSums {
 }
 
 impl PairSums {
-    /// Adds what other rows add.
+    /// Adds the part of other rows.
     pub fn merge(&mut self, other: &Self) {
         add_lower(&mut self.s, 1.0, &other.s);
         add_lower(&mut self.d, 1.0, &other.d);
@@ -62,7 +62,7 @@ impl PairSums {
 }
 
 impl ClassMeans {
-    /// No rows yet.
+    /// Empty statistics.
     ///
     /// # Errors
     /// No column.
@@ -106,7 +106,7 @@ impl ClassMeans {
         Ok(())
     }
 
-    /// What the rows add to `S` and `D`, once all have been seen by [`ClassMeans::update`].
+    /// The rows' part of `S` and `D`, after [`ClassMeans::update`] has seen all rows.
     ///
     /// # Errors
     /// Lengths that do not agree, cells that are not finite, or a class that was not seen.
@@ -124,7 +124,7 @@ impl ClassMeans {
         for first in (0..rows.nrows()).step_by(BLOCK) {
             for i in first..(first + BLOCK).min(rows.nrows()) {
                 let code = labels.codes()[i] as usize;
-                let place = places[code].ok_or_else(|| strange(&labels.names()[code]))?;
+                let place = places[code].ok_or_else(|| unknown_class(&labels.names()[code]))?;
                 let (size, mean) = (self.sizes[place] as f64, &self.means[place * d..][..d]);
                 let row = rows.row(i);
                 centred.iter_mut().enumerate().for_each(|(j, x)| *x = row[j].into() - mean[j]);
@@ -132,8 +132,8 @@ impl ClassMeans {
                 of_s.push(centred.iter().map(|x| within * x));
                 of_d.push(centred.iter().map(|x| across * x));
             }
-            of_s.empty_into(sums.s.as_mut());
-            of_d.empty_into(sums.d.as_mut());
+            of_s.flush_into(sums.s.as_mut());
+            of_d.flush_into(sums.d.as_mut());
         }
         if (0..d).any(|j| !sums.s[(j, j)].is_finite()) {
             return Err(first_not_finite(rows));
@@ -141,7 +141,7 @@ impl ClassMeans {
         Ok(sums)
     }
 
-    /// All pairs, from what all rows add.
+    /// The scatter of all pairs, from the parts of all rows.
     ///
     /// # Errors
     /// One class only, no class with two rows, or another number of rows than in the first pass.
@@ -188,7 +188,7 @@ impl ClassMeans {
         Ok(())
     }
 
-    /// Where each class that has a row is kept; new ones come last.
+    /// The position of each class that has a row; new classes come last.
     fn places_of(&mut self, labels: &Labels) -> Vec<usize> {
         let sizes = labels.class_sizes();
         let mut places = Vec::with_capacity(sizes.len());
@@ -209,7 +209,7 @@ impl ClassMeans {
     }
 }
 
-fn strange(name: &str) -> Error {
+fn unknown_class(name: &str) -> Error {
     let reason = format!("class '{name}' comes in the second pass and did not in the first");
     Error::Moments { reason }
 }

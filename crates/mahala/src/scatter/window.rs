@@ -1,4 +1,4 @@
-//! A sliding window over a stream: what comes is added, what leaves is subtracted.
+//! Sliding window over a stream: new blocks are added, old ones subtracted.
 
 use crate::error::{Error, Result};
 use crate::scatter::moments::Moments;
@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 /// The moments of the last blocks of a stream.
 ///
 /// A step costs a merge and a subtraction, whatever the length of the window. A subtraction leaves rounding
-/// behind; so that it cannot pile up, the blocks in the window are summed anew each time it has moved by its own
-/// length.
+/// errors; to bound them, the blocks in the window are summed anew each time it has moved by its own length.
 ///
 /// ```
 /// use mahala::{Dataset, Labels, Moments, Rows, Window};
@@ -25,7 +24,7 @@ pub struct Window {
     length: usize,
     blocks: VecDeque<Moments>,
     sum: Moments,
-    /// How many blocks have left since the sum was made anew.
+    /// The number of blocks removed since the sum was computed anew.
     left: usize,
 }
 
@@ -42,7 +41,7 @@ impl Window {
         Ok(Self { length, blocks: VecDeque::new(), sum: Moments::new(columns)?, left: 0 })
     }
 
-    /// Adds a block; the oldest leaves if there are too many.
+    /// Adds a block; removes the oldest if there are too many.
     ///
     /// # Errors
     /// Another number of columns; then nothing has changed.
@@ -64,8 +63,8 @@ impl Window {
         Ok(())
     }
 
-    /// Length, blocks (the oldest first), their moments, and how many blocks have left since those were summed anew: all
-    /// that [`Window::restored`] needs.
+    /// The state for [`Window::restored`]: length, blocks (the oldest first), their moments, and the number of
+    /// blocks removed since those were summed anew.
     pub fn state(&self) -> (usize, impl Iterator<Item = &Moments>, &Moments, usize) {
         (self.length, self.blocks.iter(), &self.sum, self.left)
     }

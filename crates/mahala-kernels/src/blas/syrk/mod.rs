@@ -1,26 +1,28 @@
-//! Sums of outer products by blocks: the one kernel under moments and pairs.
+//! Blocked symmetric rank-k update (SYRK) `C += XᵀX`: the one kernel under moments and pairs.
 //!
-//! Rows are gathered a block at a time, from any layout and any type of number, in the order in which the
-//! symmetric product runs near the machine's peak: row by row if they are narrow ([`row_major`]), otherwise in strips of
-//! eight features ([`packed`]). There, in cache, they are centred.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Rows are packed a block at a time, from any layout and any type of number, into the layout in which the micro-kernel runs
+//! near peak: row-major up to 63 columns ([`row_major`]), otherwise packed panels of eight columns ([`packed`]). They are
+//! centred there, in cache.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
+
+pub mod packed;
+pub mod row_major;
+#[cfg(test)]
+mod tests;
 
 use crate::aligned::AlignedVec;
 use crate::parallel::parallelism;
 use crate::prefetch::prefetch;
 use crate::scaling::times_power_of_two;
-pub mod packed;
-pub mod row_major;
-
-use crate::simd::{Widest, Work, run_widest};
+use crate::simd::{Avx512Kernel, Kernel, dispatch_avx512};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, ContiguousFwd, MatMut, MatRef, Par};
 use pulp::Simd;
 
-/// Rows of a block: deep enough for the product, small enough for the cache.
+/// Rows of a block (`GotoBLAS`'s KC): deep enough to amortise the update of the target, small enough for the cache.
 pub const BLOCK: usize = 512;
 
-/// `target += blockᵀ·block`, lower triangle only.
+/// SYRK by faer: `target += blockᵀ·block`, lower triangle only.
 pub fn add_gram(target: MatMut<'_, f64>, block: MatRef<'_, f64>, par: Par) {
     matmul(
         target,
@@ -43,21 +45,21 @@ pub trait IndexPair {
     fn weight(&self) -> f64;
 }
 
-/// A block of rows, in 64-bit numbers.
+/// A block of packed rows, in double precision.
 pub struct Block {
-    /// Row after row if they are narrow, otherwise strip after strip; 0 beyond the last feature.
+    /// Row-major up to 63 columns, otherwise panel after panel; padded with zeros beyond the last column.
     cells: AlignedVec,
-    /// The distance between rows or strips.
+    /// The distance between rows, or between panels.
     stride: usize,
     columns: usize,
     used: usize,
 }
 
 impl Block {
-    /// Room for as many rows, at most [`BLOCK`], and one more.
+    /// An empty block with capacity for `min(rows, BLOCK) + 1` rows.
     pub fn new(columns: usize, rows: usize) -> Self {
         let rows = rows.min(BLOCK) + 1;
-        let (stride, count) = if row_major::is(columns) {
+        let (stride, count) = if row_major::applies(columns) {
             (row_major::stride(columns), rows)
         } else {
             (packed::stride(rows), packed::count(columns))
@@ -65,17 +67,16 @@ impl Block {
         Self { cells: AlignedVec::zeros(stride * count), stride, columns, used: 0 }
     }
 
-    /// Adds the sum of the rows' outer products to the lower triangle of `target`.
+    /// SYRK: adds the sum of the rows' outer products to the lower triangle of `target`.
     pub fn add_gram_to(&self, target: MatMut<'_, f64>, par: Par) {
-        if row_major::is(self.columns) {
+        if row_major::applies(self.columns) {
             return row_major::add_gram(target, &self.cells[..self.used * self.stride]);
         }
         packed::add_gram(target, &self.cells, self.stride, self.used, par);
     }
 
-    /// Fills the block with the given rows in the given units, minus their weighted mean, each times the
-    /// root of its weight; returns the mean. Constant features become exactly 0: they are summed around
-    /// their first value.
+    /// Packs the chosen rows, column j scaled by `2^-exponents[j]`, minus their weighted mean, each row times the square root
+    /// of its weight; returns the mean. Constant columns become exactly 0: their mean is summed around the first value.
     pub fn gather_centred<T: Copy + Into<f64>>(
         &mut self,
         rows: MatRef<'_, T>,
@@ -90,11 +91,11 @@ impl Block {
         }
         let roots: Option<Vec<f64>> = weights.map(|w| w.iter().map(|w| w.sqrt()).collect());
         let weights = weights.zip(roots.as_deref());
-        let centre = if row_major::is(self.columns) { row_major::centre } else { packed::centre };
+        let centre = if row_major::applies(self.columns) { row_major::centre } else { packed::centre };
         centre(&mut self.cells, self.stride, self.columns, self.used, weights)
     }
 
-    /// Sets the block to `√weight · (a − b)` for the chosen pairs of rows, in the given units.
+    /// Packs `√weight·(a − b)` for the chosen pairs of rows, column j scaled by `2^-exponents[j]`.
     pub fn gather_differences(
         &mut self,
         tables: [&[f64]; 2],
@@ -105,22 +106,22 @@ impl Block {
         self.used = chosen.len();
         let differences = Differences { tables, columns: self.columns, pairs, chosen };
         if exponents.iter().all(|&e| e == 0) {
-            self.write(differences);
+            self.pack(differences);
         } else {
-            self.write(ScaledDifferences { differences, exponents });
+            self.pack(ScaledDifferences { differences, exponents });
         }
     }
 
-    /// Adds the sum of outer products to `target`, and leaves no row behind.
-    pub fn empty_into(&mut self, target: MatMut<'_, f64>) {
+    /// Adds the sum of the rows' outer products to the lower triangle of `target`, and empties the block.
+    pub fn flush_into(&mut self, target: MatMut<'_, f64>) {
         self.add_gram_to(target, parallelism(self.columns));
         self.used = 0;
     }
 
-    /// Adds one more row behind the others.
+    /// Appends one row.
     pub fn push(&mut self, row: impl Iterator<Item = f64>) {
         for (j, x) in row.enumerate() {
-            let (first, step) = self.place_of_feature(j);
+            let (first, step) = self.place_of_column(j);
             self.cells[first + self.used * step] = x;
         }
         self.used += 1;
@@ -128,11 +129,11 @@ impl Block {
 
     fn gather<T: Copy + Into<f64>>(&mut self, rows: MatRef<'_, T>, indices: &[usize]) {
         if let Some(rows) = rows.try_as_row_major() {
-            return self.write(RowsOf { rows, indices });
+            return self.pack(TableRows { rows, indices });
         }
-        // Column by column, which suits the other layouts.
+        // Column by column, which suits column-major layouts.
         for j in 0..self.columns {
-            let (column, (first, step)) = (rows.col(j), self.place_of_feature(j));
+            let (column, (first, step)) = (rows.col(j), self.place_of_column(j));
             let to = self.cells[first..].iter_mut().step_by(step).zip(indices);
             match column.try_as_col_major().map(faer::ColRef::as_slice) {
                 Some(column) => to.for_each(|(to, &i)| *to = column[i].into()),
@@ -141,44 +142,44 @@ impl Block {
         }
     }
 
-    /// Where a feature begins, and how far its cells are apart.
-    fn place_of_feature(&self, j: usize) -> (usize, usize) {
-        if row_major::is(self.columns) {
+    /// The offset of column j's first entry, and the stride between its entries.
+    fn place_of_column(&self, j: usize) -> (usize, usize) {
+        if row_major::applies(self.columns) {
             return (j, self.stride);
         }
-        (j / packed::LANES * self.stride + j % packed::LANES, packed::LANES)
+        (j / packed::PANEL * self.stride + j % packed::PANEL, packed::PANEL)
     }
 
-    /// Writes rows from a source: one after the other if they are narrow, otherwise some together, strip by strip, whole
-    /// lines of the cache at a time, while those that come next are asked for.
-    fn write(&mut self, source: impl Source) {
-        run_widest(Write { block: self, source });
+    /// Packs rows from a source: row by row in the row-major layout, otherwise [`TILE_ROWS`] at a time, panel by panel, in
+    /// whole cache lines, while the next rows are prefetched.
+    fn pack(&mut self, source: impl Source) {
+        dispatch_avx512(Pack { block: self, source });
     }
 
     fn scale_by(&mut self, exponents: &[i32]) {
-        for (j, &unit) in exponents.iter().enumerate().filter(|(_, unit)| **unit != 0) {
-            let (first, step) = self.place_of_feature(j);
+        for (j, &exponent) in exponents.iter().enumerate().filter(|(_, exponent)| **exponent != 0) {
+            let (first, step) = self.place_of_column(j);
             let cells = self.cells[first..].iter_mut().step_by(step).take(self.used);
-            cells.for_each(|x| *x = times_power_of_two(*x, -unit));
+            cells.for_each(|x| *x = times_power_of_two(*x, -exponent));
         }
     }
 }
 
-/// What rows of a block are made of. (Not closures: the compiler may leave those functions of their own, without the
-/// instructions of the loop they are called from.)
+/// The source of a block's rows. (A trait, not closures: the compiler may leave closures out of line, without the
+/// instruction set of the loop that calls them.)
 trait Source {
-    /// What there is to know of a row before its numbers are written.
+    /// A handle to one row.
     type Row: Copy;
-    /// Row number `i` of the block.
+    /// Row `i` of the block.
     fn row(&self, i: usize) -> Self::Row;
-    /// Asks for a line of a row ahead of its use.
+    /// Prefetches the cache line of a row that holds column `at`.
     fn prefetch(row: Self::Row, at: usize);
-    /// Writes a row's numbers from `at` on, `N` at a time.
+    /// Writes a row's entries from column `at` on, `N` at a time.
     fn fill<const N: usize>(&self, row: Self::Row, at: usize, to: &mut [f64]);
 }
 
-/// Some rows of a table.
-struct RowsOf<'a, T> {
+/// The chosen rows of a table.
+struct TableRows<'a, T> {
     rows: MatRef<'a, T, usize, usize, isize, ContiguousFwd>,
     indices: &'a [usize],
 }
@@ -191,13 +192,13 @@ struct Differences<'a, P> {
     chosen: &'a [usize],
 }
 
-/// The same in units.
+/// [`Differences`], column j scaled by `2^-exponents[j]`.
 struct ScaledDifferences<'a, P> {
     differences: Differences<'a, P>,
     exponents: &'a [i32],
 }
 
-impl<'a, T: Copy + Into<f64>> Source for RowsOf<'a, T> {
+impl<'a, T: Copy + Into<f64>> Source for TableRows<'a, T> {
     type Row = &'a [T];
 
     #[inline(always)]
@@ -241,7 +242,7 @@ impl<'a, P: IndexPair> Source for Differences<'a, P> {
         for (to, (a, b)) in to.as_chunks_mut().0.iter_mut().zip(both) {
             write_difference(to, a, b, root);
         }
-        // Where registers do not come out even, the last overlaps the one before it.
+        // Where the length is no multiple of N, the last vector overlaps the one before it.
         if !to.len().is_multiple_of(N) {
             match (to.last_chunk_mut::<N>(), a.last_chunk(), b.last_chunk()) {
                 (Some(to), Some(a), Some(b)) => write_difference(to, a, b, root),
@@ -276,7 +277,7 @@ impl<'a, P: IndexPair> Source for ScaledDifferences<'a, P> {
 
 #[inline(always)]
 fn write_difference<const N: usize>(to: &mut [f64; N], a: &[f64; N], b: &[f64; N], root: f64) {
-    // All is read before anything is written, or the compiler would fear that one changes the other.
+    // All loads come before the store, or the compiler would have to assume that they alias.
     let mut difference = *a;
     for l in 0..N {
         difference[l] = root * (difference[l] - b[l]);
@@ -284,37 +285,37 @@ fn write_difference<const N: usize>(to: &mut [f64; N], a: &[f64; N], b: &[f64; N
     *to = difference;
 }
 
-/// Rows that go to their strips together.
-const TOGETHER: usize = 8;
+/// Rows packed at a time.
+const TILE_ROWS: usize = 8;
 
-/// See [`Block::write`].
-struct Write<'a, F> {
+/// The kernel of [`Block::pack`].
+struct Pack<'a, F> {
     block: &'a mut Block,
     source: F,
 }
 
-impl<F: Source> Work for Write<'_, F> {
+impl<F: Source> Kernel for Pack<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) {
-        self.by_registers::<4>();
+    fn call<const FMA: bool>(self) {
+        self.pack::<4>();
     }
 }
 
-impl<F: Source> Widest for Write<'_, F> {
+impl<F: Source> Avx512Kernel for Pack<'_, F> {
     #[inline(always)]
-    fn call_widest<S: Simd>(self, _: S) {
-        self.by_registers::<8>();
+    fn call_avx512<S: Simd>(self, _: S) {
+        self.pack::<8>();
     }
 }
 
-impl<F: Source> Write<'_, F> {
+impl<F: Source> Pack<'_, F> {
     #[inline(always)]
-    fn by_registers<const N: usize>(self) {
+    fn pack<const N: usize>(self) {
         let Self { block: Block { cells, stride, columns, used }, source } = self;
         let (stride, columns, used) = (*stride, *columns, *used);
-        if row_major::is(columns) {
+        if row_major::applies(columns) {
             for (i, row) in cells.chunks_exact_mut(stride).take(used).enumerate() {
                 source.fill::<N>(source.row(i), 0, &mut row[..columns]);
             }
@@ -323,12 +324,12 @@ impl<F: Source> Write<'_, F> {
         if used == 0 {
             return;
         }
-        let mut rows = some_rows(&source, 0, used);
-        for top in (0..used).step_by(TOGETHER) {
-            let (count, next) = (TOGETHER.min(used - top), some_rows(&source, top + TOGETHER, used));
-            for (j, strip) in (0..columns).step_by(packed::LANES).zip(cells.chunks_exact_mut(stride)) {
-                let to = strip[top * packed::LANES..].as_chunks_mut::<{ packed::LANES }>().0;
-                if j + packed::LANES <= columns {
+        let mut rows = tile_of_rows(&source, 0, used);
+        for top in (0..used).step_by(TILE_ROWS) {
+            let (count, next) = (TILE_ROWS.min(used - top), tile_of_rows(&source, top + TILE_ROWS, used));
+            for (j, panel) in (0..columns).step_by(packed::PANEL).zip(cells.chunks_exact_mut(stride)) {
+                let to = panel[top * packed::PANEL..].as_chunks_mut::<{ packed::PANEL }>().0;
+                if j + packed::PANEL <= columns {
                     for i in 0..count {
                         F::prefetch(next[i], j);
                         source.fill::<N>(rows[i], j, &mut to[i]);
@@ -344,10 +345,10 @@ impl<F: Source> Write<'_, F> {
     }
 }
 
-/// The rows from number `top` on; the last one again where there are no more.
+/// The rows `top..top + TILE_ROWS`; the last one repeated where there are no more.
 #[inline(always)]
-fn some_rows<F: Source>(source: &F, top: usize, used: usize) -> [F::Row; TOGETHER] {
-    let mut rows = [source.row(used - 1); TOGETHER];
+fn tile_of_rows<F: Source>(source: &F, top: usize, used: usize) -> [F::Row; TILE_ROWS] {
+    let mut rows = [source.row(used - 1); TILE_ROWS];
     for (i, row) in (top..used).zip(&mut rows) {
         *row = source.row(i);
     }

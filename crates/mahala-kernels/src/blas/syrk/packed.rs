@@ -1,51 +1,52 @@
-//! Wide rows: the symmetric product of blocks that are stored in strips.
+//! SYRK on packed panels (`GotoBLAS`), for 64 columns and more.
 //!
-//! A strip holds eight features of all rows of a block, row after row: a line of the cache for each row. So rows come in
-//! as they lie, a line at a time, and the product needs no order but this one: tiles of the lower triangle stay in registers
-//! while the rows of the block pass by. With AVX-512 they are 24 features (three strips) by 8 (one), in 24 of 32 registers that
-//! are named, for the compiler does not find them; otherwise 8 by 6, plain Rust over arrays of fixed size, compiled a second
-//! time for AVX2 and FMA. Which one runs is decided at run time; fused, both sum the same products in the same order.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! A panel holds eight columns of all rows of a block, row after row: one cache line for each row. Packing therefore copies
+//! whole cache lines, and both operands of the product have the same layout. Micro-tiles of the lower triangle stay in
+//! registers over the depth of the block. With AVX-512 they are 24 × 8 (three panels by one), in 24 of 32 registers, by
+//! explicit SIMD, because the compiler does not keep them there; otherwise 8 × 6, plain Rust over arrays of fixed size, compiled a
+//! second time for AVX2 and FMA. The build is chosen at run time; with FMA, both sum the same products in the same order.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::parallel::{both, triangle_cut};
 use crate::prefetch::prefetch;
-use crate::simd::{Widest, Work, run, run_widest};
+use crate::simd::{Avx512Kernel, Kernel, dispatch, dispatch_avx512};
 use crate::view::{column, column_mut};
 use faer::{MatMut, Par};
 use pulp::Simd;
 
-/// Features of a strip: a line of the cache.
-pub const LANES: usize = 8;
-/// Columns of a tile of the target in the narrower builds.
-const BROAD: usize = 6;
-/// Columns after which tiles and strips come out even.
-const EVEN: usize = 3 * LANES;
-/// Columns of the target that are finished together: their strips, 400 kB, stay in the second cache.
-const GROUP: usize = 4 * EVEN;
+/// Columns of a packed panel: one cache line of doubles. Also the rows of the AVX2 micro-tile (MR).
+pub const PANEL: usize = 8;
+/// Columns of the AVX2 and portable micro-tile.
+const NR: usize = 6;
+/// Rows of the AVX-512 micro-tile: three panels. A multiple of NR too, so that micro-tiles end where panels do.
+const MR: usize = 3 * PANEL;
+/// Columns of the target updated together: their panels, 400 kB, stay in L2.
+const NC: usize = 4 * MR;
 
-/// The eight features of one row after the other.
-type Strip = [[f64; LANES]];
+/// The eight columns of a panel, row after row.
+type Panel = [[f64; PANEL]];
 
-/// The distance between strips with room for so many rows: an odd number of lines of the cache, so that strips do not share
-/// their place in it.
+/// The distance between panels of so many rows: an odd number of cache lines, so that panels do not map to the same cache
+/// sets.
 pub fn stride(rows: usize) -> usize {
-    LANES * (rows | 1)
+    PANEL * (rows | 1)
 }
 
-/// Strips of so many features; numbers beyond the last feature have to be 0.
+/// The number of panels for so many columns; entries beyond the last column must be 0.
 pub fn count(columns: usize) -> usize {
-    columns.next_multiple_of(EVEN) / LANES
+    columns.next_multiple_of(MR) / PANEL
 }
 
-/// `target += rowsᵀ·rows`, lower triangle only.
+/// SYRK `target += XᵀX` for packed rows X, lower triangle only.
 pub fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, rows: usize, par: Par) {
-    let cut = triangle_cut(target.ncols(), EVEN);
+    let cut = triangle_cut(target.ncols(), MR);
     let (left, right) = target.split_at_col_mut(cut);
-    let part = |target, first| run_widest(Gram { target, first, cells, stride, rows });
+    let part = |target, first| dispatch_avx512(Gram { target, first, cells, stride, rows });
     both(par, || part(left, 0), || part(right, cut));
 }
 
-/// Subtracts the weighted mean from the rows, and multiplies each by the root of its weight; returns the mean.
+/// Centres packed rows at their weighted mean and multiplies each by the square root of its weight; returns the mean.
+/// `weights` are the weights and their square roots.
 /// Sums are taken around the first row, so that constant features become exactly 0.
 pub fn centre(
     cells: &mut [f64],
@@ -54,13 +55,13 @@ pub fn centre(
     rows: usize,
     weights: Option<(&[f64], &[f64])>,
 ) -> Vec<f64> {
-    let cells = &mut cells[..columns.div_ceil(LANES) * stride];
-    let mut mean = run(Centre { cells, stride, rows, weights });
+    let cells = &mut cells[..columns.div_ceil(PANEL) * stride];
+    let mut mean = dispatch(Centre { cells, stride, rows, weights });
     mean.truncate(columns);
     mean
 }
 
-/// Columns of the target from the first on, so many as it has.
+/// The update of the columns of the target from column `first` of the whole on.
 struct Gram<'a> {
     target: MatMut<'a, f64>,
     first: usize,
@@ -70,36 +71,36 @@ struct Gram<'a> {
 }
 
 impl<'a> Gram<'a> {
-    /// The strip that begins with this feature.
+    /// The panel that begins with column j.
     #[inline(always)]
-    fn strip(&self, j: usize) -> &'a Strip {
-        self.cells[j / LANES * self.stride..][..self.rows * LANES].as_chunks().0
+    fn panel(&self, j: usize) -> &'a Panel {
+        self.cells[j / PANEL * self.stride..][..self.rows * PANEL].as_chunks().0
     }
 }
 
-/// Tiles of 8 by 6: with registers of four numbers, twelve of sixteen hold sums.
-impl Work for Gram<'_> {
+/// Micro-tiles of 8 × 6: 12 of 16 AVX2 registers hold sums.
+impl Kernel for Gram<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call<const FUSED: bool>(mut self) {
+    fn call<const FMA: bool>(mut self) {
         let (n, first) = (self.target.nrows(), self.first);
         let end = first + self.target.ncols();
-        for left in (first..end).step_by(GROUP) {
-            for i in (left..n).step_by(LANES) {
-                let x = self.strip(i);
-                let below = i + LANES;
-                for j in (left..end.min(left + GROUP).min(below)).step_by(EVEN) {
-                    let y = [self.strip(j), self.strip(j + LANES), self.strip(j + 2 * LANES)];
-                    self.add_tile([i, j], &products::<FUSED, 0>(x, [y[0], y[1]]));
-                    if j + BROAD < below {
-                        self.add_tile([i, j + BROAD], &products::<FUSED, 6>(x, [y[0], y[1]]));
+        for left in (first..end).step_by(NC) {
+            for i in (left..n).step_by(PANEL) {
+                let x = self.panel(i);
+                let below = i + PANEL;
+                for j in (left..end.min(left + NC).min(below)).step_by(MR) {
+                    let y = [self.panel(j), self.panel(j + PANEL), self.panel(j + 2 * PANEL)];
+                    self.add_tile([i, j], &microkernel_8x6::<FMA, 0>(x, [y[0], y[1]]));
+                    if j + NR < below {
+                        self.add_tile([i, j + NR], &microkernel_8x6::<FMA, 6>(x, [y[0], y[1]]));
                     }
-                    if j + 2 * BROAD < below {
-                        self.add_tile([i, j + 2 * BROAD], &products::<FUSED, 4>(x, [y[1], y[2]]));
+                    if j + 2 * NR < below {
+                        self.add_tile([i, j + 2 * NR], &microkernel_8x6::<FMA, 4>(x, [y[1], y[2]]));
                     }
-                    if j + 3 * BROAD < below {
-                        self.add_tile([i, j + 3 * BROAD], &products::<FUSED, 10>(x, [y[1], y[2]]));
+                    if j + 3 * NR < below {
+                        self.add_tile([i, j + 3 * NR], &microkernel_8x6::<FMA, 10>(x, [y[1], y[2]]));
                     }
                 }
             }
@@ -107,20 +108,20 @@ impl Work for Gram<'_> {
     }
 }
 
-/// Tiles of 24 by 8: with registers of eight numbers, 24 of 32 hold sums.
-impl Widest for Gram<'_> {
+/// Micro-tiles of 24 × 8: 24 of 32 AVX-512 registers hold sums.
+impl Avx512Kernel for Gram<'_> {
     #[inline(always)]
-    fn call_widest<S: Simd>(mut self, simd: S) {
+    fn call_avx512<S: Simd>(mut self, simd: S) {
         let (n, first) = (self.target.nrows(), self.first);
         let end = first + self.target.ncols();
-        for left in (first..end).step_by(GROUP) {
-            for i in (left..n).step_by(EVEN) {
-                for j in (left..end.min(left + GROUP).min(i + EVEN)).step_by(LANES) {
-                    let (top, y) = (i.max(j), self.strip(j));
-                    match n.min(i + EVEN).div_ceil(LANES) - top / LANES {
-                        1 => self.tall_tile::<S, 1>(simd, top, j, y),
-                        2 => self.tall_tile::<S, 2>(simd, top, j, y),
-                        _ => self.tall_tile::<S, 3>(simd, top, j, y),
+        for left in (first..end).step_by(NC) {
+            for i in (left..n).step_by(MR) {
+                for j in (left..end.min(left + NC).min(i + MR)).step_by(PANEL) {
+                    let (top, y) = (i.max(j), self.panel(j));
+                    match n.min(i + MR).div_ceil(PANEL) - top / PANEL {
+                        1 => self.microkernel::<S, 1>(simd, top, j, y),
+                        2 => self.microkernel::<S, 2>(simd, top, j, y),
+                        _ => self.microkernel::<S, 3>(simd, top, j, y),
                     }
                 }
             }
@@ -129,81 +130,81 @@ impl Widest for Gram<'_> {
 }
 
 impl Gram<'_> {
-    /// Strips from feature `i` on, `TALL` of them, times the strip `y` of feature `j`.
+    /// The AVX-512 micro-kernel: `PANELS` panels from column `i` on, times the panel `y` of column `j`.
     #[inline(always)]
-    fn tall_tile<S: Simd, const TALL: usize>(&mut self, simd: S, i: usize, j: usize, y: &Strip) {
-        let mut x: [&[S::f64s]; TALL] = [&[]; TALL];
+    fn microkernel<S: Simd, const PANELS: usize>(&mut self, simd: S, i: usize, j: usize, y: &Panel) {
+        let mut x: [&[S::f64s]; PANELS] = [&[]; PANELS];
         for (k, x) in x.iter_mut().enumerate() {
-            *x = &S::as_simd_f64s(self.strip(i + k * LANES).as_flattened()).0[..y.len()];
+            *x = &S::as_simd_f64s(self.panel(i + k * PANEL).as_flattened()).0[..y.len()];
         }
-        // The place of the sums, which is far away in a large target.
-        for j in j - self.first..(j - self.first + LANES).min(self.target.ncols()) {
+        // The micro-tile of the target, which is not in cache if the target is large.
+        for j in j - self.first..(j - self.first + PANEL).min(self.target.ncols()) {
             let to = column(self.target.as_ref(), j);
-            for k in 0..TALL {
-                prefetch(to, i + k * LANES);
+            for k in 0..PANELS {
+                prefetch(to, i + k * PANEL);
             }
         }
-        let mut sums = [[simd.splat_f64s(0.0); TALL]; LANES];
+        let mut sums = [[simd.splat_f64s(0.0); PANELS]; PANEL];
         for (r, y) in y.iter().enumerate() {
-            for c in 0..LANES {
+            for c in 0..PANEL {
                 let y = simd.splat_f64s(y[c]);
-                for k in 0..TALL {
+                for k in 0..PANELS {
                     sums[c][k] = simd.mul_add_f64s(x[k][r], y, sums[c][k]);
                 }
             }
         }
-        for (k, i) in (i..).step_by(LANES).take(TALL).enumerate() {
-            let mut tile = [[0f64; LANES]; LANES];
-            for c in 0..LANES {
+        for (k, i) in (i..).step_by(PANEL).take(PANELS).enumerate() {
+            let mut tile = [[0f64; PANEL]; PANEL];
+            for c in 0..PANEL {
                 S::as_mut_simd_f64s(&mut tile[c]).0[0] = sums[c][k];
             }
             self.add_tile([i, j], &tile);
         }
     }
 
-    /// Adds a tile whose corner is at row `i` and column `j` of the whole.
+    /// Adds a micro-tile at row `i` and column `j` of the whole target.
     #[inline(always)]
-    fn add_tile<const BROAD: usize>(&mut self, [i, j]: [usize; 2], sums: &[[f64; LANES]; BROAD]) {
+    fn add_tile<const NR: usize>(&mut self, [i, j]: [usize; 2], sums: &[[f64; PANEL]; NR]) {
         let first = self.first;
         let target = &mut self.target;
-        if j + BROAD > i + 1 || i + LANES > target.nrows() {
-            // A copy, or the sums would leave the registers everywhere.
+        if j + NR > i + 1 || i + PANEL > target.nrows() {
+            // A copy, or the sums would be spilled on every path.
             let copy = *sums;
             return add_part(target.as_mut(), first, [i, j], &copy);
         }
         for (j, sums) in (j - first..).zip(sums) {
-            let to: &mut [f64; LANES] =
+            let to: &mut [f64; PANEL] =
                 column_mut(target.as_mut(), j)[i..].first_chunk_mut().expect("a whole tile");
-            for l in 0..LANES {
+            for l in 0..PANEL {
                 to[l] += sums[l];
             }
         }
     }
 }
 
-/// The products of 8 features with 6 of the 16 others, summed over the rows: those from number `SKIP` on.
+/// The AVX2 and portable micro-kernel: 8 columns times 6 of the 16 of two panels, those from `SKIP` on, over the depth.
 #[inline(always)]
-fn products<const FUSED: bool, const SKIP: usize>(x: &Strip, y: [&Strip; 2]) -> [[f64; LANES]; BROAD] {
-    let mut sums = [[0f64; LANES]; BROAD];
+fn microkernel_8x6<const FMA: bool, const SKIP: usize>(x: &Panel, y: [&Panel; 2]) -> [[f64; PANEL]; NR] {
+    let mut sums = [[0f64; PANEL]; NR];
     for ((x, y0), y1) in x.iter().zip(y[0]).zip(y[1]) {
         for (c, sums) in sums.iter_mut().enumerate() {
-            let y = if SKIP + c < LANES { y0[SKIP + c] } else { y1[SKIP + c - LANES] };
-            for l in 0..LANES {
-                sums[l] = if FUSED { y.mul_add(x[l], sums[l]) } else { sums[l] + y * x[l] };
+            let y = if SKIP + c < PANEL { y0[SKIP + c] } else { y1[SKIP + c - PANEL] };
+            for l in 0..PANEL {
+                sums[l] = if FMA { y.mul_add(x[l], sums[l]) } else { sums[l] + y * x[l] };
             }
         }
     }
     sums
 }
 
-/// The same for what of a tile is in the lower triangle.
+/// Adds the part of a micro-tile that lies in the lower triangle and inside the target.
 #[inline(never)]
-fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: &[[f64; LANES]]) {
+fn add_part(mut target: MatMut<'_, f64>, first: usize, [i, j]: [usize; 2], sums: &[[f64; PANEL]]) {
     for (j, sums) in (j..first + target.ncols()).zip(sums) {
-        // From the diagonal on.
+        // From the diagonal down.
         let above = j.saturating_sub(i);
         let to = &mut column_mut(target.as_mut(), j - first)[i + above..];
-        to.iter_mut().zip(&sums[above.min(LANES)..]).for_each(|(to, sum)| *to += sum);
+        to.iter_mut().zip(&sums[above.min(PANEL)..]).for_each(|(to, sum)| *to += sum);
     }
 }
 
@@ -214,30 +215,30 @@ struct Centre<'a> {
     weights: Option<(&'a [f64], &'a [f64])>,
 }
 
-impl Work for Centre<'_> {
+impl Kernel for Centre<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<f64> {
+    fn call<const FMA: bool>(self) -> Vec<f64> {
         let total = self.weights.map_or(self.rows as f64, |(weights, _)| weights.iter().sum());
-        let mut means = Vec::with_capacity(self.cells.len() / self.stride * LANES);
-        for strip in self.cells.chunks_exact_mut(self.stride) {
-            let strip = strip[..self.rows * LANES].as_chunks_mut::<LANES>().0;
-            let mut mean = sums_around_first(strip, self.weights.map(|(weights, _)| weights));
-            for l in 0..LANES {
-                mean[l] = strip[0][l] + mean[l] / total;
+        let mut means = Vec::with_capacity(self.cells.len() / self.stride * PANEL);
+        for panel in self.cells.chunks_exact_mut(self.stride) {
+            let panel = panel[..self.rows * PANEL].as_chunks_mut::<PANEL>().0;
+            let mut mean = sums_around_first(panel, self.weights.map(|(weights, _)| weights));
+            for l in 0..PANEL {
+                mean[l] = panel[0][l] + mean[l] / total;
             }
             match self.weights {
                 None => {
-                    for x in strip {
-                        for l in 0..LANES {
+                    for x in panel {
+                        for l in 0..PANEL {
                             x[l] -= mean[l];
                         }
                     }
                 }
                 Some((_, roots)) => {
-                    for (x, root) in strip.iter_mut().zip(roots) {
-                        for l in 0..LANES {
+                    for (x, root) in panel.iter_mut().zip(roots) {
+                        for l in 0..PANEL {
                             x[l] = root * (x[l] - mean[l]);
                         }
                     }
@@ -249,22 +250,22 @@ impl Work for Centre<'_> {
     }
 }
 
-/// `Σ w·(x − x₀)` by eight partial sums, which need not wait for each other.
+/// `Σ w·(x − x₀)` with eight independent partial sums for each column, which hides the latency of additions.
 #[inline(always)]
-fn sums_around_first(strip: &Strip, weights: Option<&[f64]>) -> [f64; LANES] {
-    let pivot = strip[0];
-    let mut partial = [[0f64; LANES]; 8];
-    for (group, rows) in strip.chunks(8).enumerate() {
+fn sums_around_first(panel: &Panel, weights: Option<&[f64]>) -> [f64; PANEL] {
+    let pivot = panel[0];
+    let mut partial = [[0f64; PANEL]; 8];
+    for (group, rows) in panel.chunks(8).enumerate() {
         for (k, (sums, x)) in partial.iter_mut().zip(rows).enumerate() {
             let w = weights.map_or(1.0, |weights| weights[8 * group + k]);
-            for l in 0..LANES {
+            for l in 0..PANEL {
                 sums[l] += w * (x[l] - pivot[l]);
             }
         }
     }
-    let mut sums = [0f64; LANES];
+    let mut sums = [0f64; PANEL];
     for part in &partial {
-        for l in 0..LANES {
+        for l in 0..PANEL {
             sums[l] += part[l];
         }
     }
@@ -278,13 +279,13 @@ mod tests {
     use crate::random::Random;
     use faer::Mat;
 
-    /// Rows in strips, and as they are.
+    /// Packed rows, and the plain matrix.
     fn block(rows: usize, columns: usize) -> (Vec<f64>, Mat<f64>) {
         let mut random = Random::new(columns as u64, 0);
         let plain = Mat::from_fn(rows, columns, |_, _| random.uniform() - 0.5);
         let mut cells = vec![0.0; count(columns) * stride(rows)];
         for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
-            cells[j / LANES * stride(rows) + LANES * i + j % LANES] = plain[(i, j)];
+            cells[j / PANEL * stride(rows) + PANEL * i + j % PANEL] = plain[(i, j)];
         }
         (cells, plain)
     }
@@ -299,7 +300,7 @@ mod tests {
             let stride = stride(rows);
             add_gram(target.as_mut(), &cells, stride, rows, Par::rayon(2));
             Gram { target: target.as_mut(), first: 0, cells: &cells, stride, rows }.call::<false>();
-            run(Gram { target: target.as_mut(), first: 0, cells: &cells, stride, rows });
+            dispatch(Gram { target: target.as_mut(), first: 0, cells: &cells, stride, rows });
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let error = (target[(i, j)] - start(i, j) - expected[(i, j)]).abs();
                 assert!(if i < j { error.is_nan() } else { error < 1e-9 }, "{n}: {i}, {j}: {error}");
@@ -323,7 +324,7 @@ mod tests {
         let (rows, n) = (29, 11);
         let (mut cells, plain) = block(rows, n);
         let stride = stride(rows);
-        (0..rows).for_each(|i| cells[stride + LANES * i] = 0.1);
+        (0..rows).for_each(|i| cells[stride + PANEL * i] = 0.1);
         let weights: Vec<f64> = (0..rows).map(|i| 1.0 + (i % 3) as f64).collect();
         let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
         for given in [None, Some((&weights[..], &roots[..]))] {
@@ -332,16 +333,16 @@ mod tests {
             let mean = centre(&mut copy, stride, n, rows, given);
             assert_eq!(mean.len(), n);
             let total: f64 = (0..rows).map(weight).sum();
-            for j in (0..n).filter(|&j| j != LANES) {
+            for j in (0..n).filter(|&j| j != PANEL) {
                 let plain_mean = (0..rows).map(|i| weight(i) * plain[(i, j)]).sum::<f64>() / total;
                 assert!((mean[j] - plain_mean).abs() < 1e-15);
                 for i in 0..rows {
                     let centred = weight(i).sqrt() * (plain[(i, j)] - plain_mean);
-                    assert!((copy[j / LANES * stride + LANES * i + j % LANES] - centred).abs() < 1e-14);
+                    assert!((copy[j / PANEL * stride + PANEL * i + j % PANEL] - centred).abs() < 1e-14);
                 }
             }
-            assert_eq!(mean[LANES], 0.1);
-            assert!((0..rows).all(|i| copy[stride + LANES * i] == 0.0));
+            assert_eq!(mean[PANEL], 0.1);
+            assert!((0..rows).all(|i| copy[stride + PANEL * i] == 0.0));
         }
     }
 }

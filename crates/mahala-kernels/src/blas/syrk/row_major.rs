@@ -1,40 +1,40 @@
-//! Narrow rows: the symmetric product of blocks that are stored row by row.
+//! SYRK on row-major blocks, for up to 63 columns.
 //!
-//! A general matrix product spends much of its time on packing and on the edges of its tiles when there are few
-//! features. Here tiles of the lower triangle stay in registers while all rows of the block pass by, as they lie: up to 24
-//! features by 8 with AVX-512, in registers that are named; otherwise 8 by 6, plain Rust over arrays of fixed size, compiled a
-//! second time for AVX2 and FMA. Which one runs is decided at run time.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! With few columns a general matrix product spends much of its time on packing and on the edges of its tiles. Here rows are
+//! not packed: micro-tiles of the lower triangle stay in registers over all rows of the block, up to 24 × 8 with AVX-512, by
+//! explicit SIMD; otherwise 8 × 6, plain Rust over arrays of fixed size, compiled a second time for AVX2 and FMA. The build is
+//! chosen at run time.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
-use crate::simd::{Widest, Work, run, run_widest};
+use crate::simd::{Avx512Kernel, Kernel, dispatch, dispatch_avx512};
 use crate::view::column_mut;
 use faer::MatMut;
 use pulp::Simd;
 
-/// Features in one vector register of the narrower builds.
+/// Doubles in one AVX2 register.
 const LANES: usize = 4;
-/// Features in a line of the cache, and in one register of the widest build.
-const LINE: usize = 8;
-/// Above this, strips are faster.
-const WIDEST: usize = 63;
+/// Doubles in a cache line, and in one AVX-512 register.
+const CACHE_LINE: usize = 8;
+/// The largest number of columns: above it packed panels are faster.
+const MAX_COLUMNS: usize = 63;
 
-/// Whether rows of this many features are narrow.
-pub fn is(columns: usize) -> bool {
-    columns <= WIDEST
+/// Whether blocks of this many columns have the row-major layout.
+pub fn applies(columns: usize) -> bool {
+    columns <= MAX_COLUMNS
 }
 
-/// The distance between rows: whole lines of the cache. What is between them and the next row is 0.
+/// The distance between rows: whole cache lines, padded with zeros.
 pub fn stride(columns: usize) -> usize {
-    columns.next_multiple_of(LINE)
+    columns.next_multiple_of(CACHE_LINE)
 }
 
-/// `target += rowsᵀ·rows`, lower triangle only.
+/// SYRK `target += XᵀX` for row-major X, lower triangle only.
 pub fn add_gram(target: MatMut<'_, f64>, rows: &[f64]) {
-    run_widest(Gram { target, rows });
+    dispatch_avx512(Gram { target, rows });
 }
 
-/// Subtracts the weighted mean from the first `used` rows, and multiplies each by the root of its weight;
-/// returns the mean.
+/// Centres the first `used` rows at their weighted mean and multiplies each by the square root of its weight; returns the
+/// mean. `weights` are the weights and their square roots.
 pub fn centre(
     cells: &mut [f64],
     stride: usize,
@@ -43,7 +43,7 @@ pub fn centre(
     weights: Option<(&[f64], &[f64])>,
 ) -> Vec<f64> {
     let width = columns.next_multiple_of(LANES);
-    let mut mean = run(Centre { rows: &mut cells[..used * stride], stride, width, weights });
+    let mut mean = dispatch(Centre { rows: &mut cells[..used * stride], stride, width, weights });
     mean.truncate(columns);
     mean
 }
@@ -53,25 +53,25 @@ struct Gram<'a> {
     rows: &'a [f64],
 }
 
-impl Work for Gram<'_> {
+impl Kernel for Gram<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn call<const FUSED: bool>(mut self) {
+    fn call<const FMA: bool>(mut self) {
         let width = self.target.ncols().next_multiple_of(LANES);
         for j in (0..width).step_by(2 * LANES) {
             if j + LANES == width {
-                self.tile::<LANES, LANES, FUSED>(j, j);
+                self.microkernel::<LANES, LANES, FMA>(j, j);
                 continue;
             }
-            // From the diagonal down, six features at a time; four where six would not come out even.
+            // From the diagonal down, six rows at a time; four where the rest is no multiple of six.
             let mut i = j;
             while i < width {
                 if matches!(width - i, 4 | 8) {
-                    self.tile::<4, { 2 * LANES }, FUSED>(i, j);
+                    self.microkernel::<4, { 2 * LANES }, FMA>(i, j);
                     i += 4;
                 } else {
-                    self.tile::<6, { 2 * LANES }, FUSED>(i, j);
+                    self.microkernel::<6, { 2 * LANES }, FMA>(i, j);
                     i += 6;
                 }
             }
@@ -80,15 +80,15 @@ impl Work for Gram<'_> {
 }
 
 impl Gram<'_> {
-    /// Features `i..i + M` times features `j..j + N`: M·N sums in registers.
+    /// The AVX2 and portable micro-kernel: columns `i..i + M` times columns `j..j + N`, M·N sums in registers.
     #[inline(always)]
-    fn tile<const M: usize, const N: usize, const FUSED: bool>(&mut self, i: usize, j: usize) {
+    fn microkernel<const M: usize, const N: usize, const FMA: bool>(&mut self, i: usize, j: usize) {
         let mut sums = [[0f64; N]; M];
         for row in self.rows.chunks_exact(stride(self.target.ncols())) {
             let (x, y): (&[f64; M], &[f64; N]) = (first_of(&row[i..]), first_of(&row[j..]));
             for (sums, x) in sums.iter_mut().zip(x) {
                 for (sum, y) in sums.iter_mut().zip(y) {
-                    *sum = if FUSED { x.mul_add(*y, *sum) } else { *sum + x * y };
+                    *sum = if FMA { x.mul_add(*y, *sum) } else { *sum + x * y };
                 }
             }
         }
@@ -101,62 +101,62 @@ impl Gram<'_> {
     }
 }
 
-/// Columns by eights, and those before them that are left: so the rows from an eight's diagonal down are a whole number
-/// of registers, of which three are taken at a time.
-impl Widest for Gram<'_> {
+/// The first `n mod 8` columns alone, then eight at a time: from the diagonal of each block of eight down there is a whole
+/// number of registers, of which a micro-tile takes three.
+impl Avx512Kernel for Gram<'_> {
     #[inline(always)]
-    fn call_widest<S: Simd>(mut self, simd: S) {
+    fn call_avx512<S: Simd>(mut self, simd: S) {
         let n = self.target.ncols();
-        let left = n % LINE;
+        let left = n % CACHE_LINE;
         match left {
             0 => {}
-            1 => self.down::<S, 1>(simd, 0),
-            2 => self.down::<S, 2>(simd, 0),
-            3 => self.down::<S, 3>(simd, 0),
-            4 => self.down::<S, 4>(simd, 0),
-            5 => self.down::<S, 5>(simd, 0),
-            6 => self.down::<S, 6>(simd, 0),
-            _ => self.down::<S, 7>(simd, 0),
+            1 => self.update_columns::<S, 1>(simd, 0),
+            2 => self.update_columns::<S, 2>(simd, 0),
+            3 => self.update_columns::<S, 3>(simd, 0),
+            4 => self.update_columns::<S, 4>(simd, 0),
+            5 => self.update_columns::<S, 5>(simd, 0),
+            6 => self.update_columns::<S, 6>(simd, 0),
+            _ => self.update_columns::<S, 7>(simd, 0),
         }
-        for j in (left..n).step_by(LINE) {
-            self.down::<S, LINE>(simd, j);
+        for j in (left..n).step_by(CACHE_LINE) {
+            self.update_columns::<S, CACHE_LINE>(simd, j);
         }
     }
 }
 
 impl Gram<'_> {
-    /// The columns `j..j + BROAD`, from the diagonal down.
+    /// Updates the columns `j..j + NR` of the target, from the diagonal down.
     #[inline(always)]
-    fn down<S: Simd, const BROAD: usize>(&mut self, simd: S, j: usize) {
+    fn update_columns<S: Simd, const NR: usize>(&mut self, simd: S, j: usize) {
         let n = self.target.ncols();
-        for i in (j..n).step_by(3 * LINE) {
-            match (n - i).div_ceil(LINE) {
-                1 => self.tall_tile::<S, 1, BROAD>(simd, [i, j]),
-                2 => self.tall_tile::<S, 2, BROAD>(simd, [i, j]),
-                _ => self.tall_tile::<S, 3, BROAD>(simd, [i, j]),
+        for i in (j..n).step_by(3 * CACHE_LINE) {
+            match (n - i).div_ceil(CACHE_LINE) {
+                1 => self.microkernel_avx512::<S, 1, NR>(simd, [i, j]),
+                2 => self.microkernel_avx512::<S, 2, NR>(simd, [i, j]),
+                _ => self.microkernel_avx512::<S, 3, NR>(simd, [i, j]),
             }
         }
     }
 
-    /// `TALL` registers of features from `i` on, times features `j..j + BROAD`.
+    /// The AVX-512 micro-kernel: `MR` registers of columns from `i` on, times columns `j..j + NR`.
     #[inline(always)]
-    fn tall_tile<S: Simd, const TALL: usize, const BROAD: usize>(&mut self, simd: S, [i, j]: [usize; 2]) {
+    fn microkernel_avx512<S: Simd, const MR: usize, const NR: usize>(&mut self, simd: S, [i, j]: [usize; 2]) {
         let n = self.target.ncols();
-        let mut sums = [[simd.splat_f64s(0.0); TALL]; BROAD];
+        let mut sums = [[simd.splat_f64s(0.0); MR]; NR];
         for row in self.rows.chunks_exact(stride(n)) {
-            let x: &[S::f64s; TALL] =
-                S::as_simd_f64s(&row[i..]).0.first_chunk().expect("a row is whole lines long");
-            let y: &[f64; BROAD] = first_of(&row[j..]);
-            for c in 0..BROAD {
+            let x: &[S::f64s; MR] =
+                S::as_simd_f64s(&row[i..]).0.first_chunk().expect("a row is whole cache lines long");
+            let y: &[f64; NR] = first_of(&row[j..]);
+            for c in 0..NR {
                 let y = simd.splat_f64s(y[c]);
-                for k in 0..TALL {
+                for k in 0..MR {
                     sums[c][k] = simd.mul_add_f64s(x[k], y, sums[c][k]);
                 }
             }
         }
         for (j, sums) in (j..).zip(&sums) {
-            let mut tile = [[0f64; LINE]; TALL];
-            for k in 0..TALL {
+            let mut tile = [[0f64; CACHE_LINE]; MR];
+            for k in 0..MR {
                 S::as_mut_simd_f64s(&mut tile[k]).0[0] = sums[k];
             }
             let above = j.saturating_sub(i);
@@ -178,11 +178,11 @@ struct Centre<'a> {
     weights: Option<(&'a [f64], &'a [f64])>,
 }
 
-impl Work for Centre<'_> {
+impl Kernel for Centre<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]
-    fn call<const FUSED: bool>(self) -> Vec<f64> {
+    fn call<const FMA: bool>(self) -> Vec<f64> {
         let Self { rows, stride, width, weights } = self;
         let mut mean = vec![0.0; width];
         for j in (0..width).step_by(4 * LANES) {
@@ -197,7 +197,7 @@ impl Work for Centre<'_> {
     }
 }
 
-/// Centres columns `j..j + N`, summed in registers.
+/// Centres columns `j..j + N`; their sums stay in registers.
 #[inline(always)]
 fn centre_columns<const N: usize>(
     rows: &mut [f64],
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn every_build_adds_the_plain_product_to_the_lower_triangle_alone() {
         let mut random = Random::new(3, 0);
-        for (n, rows) in (1..=WIDEST).map(|n| (n, 1 + 7 * n % 13)) {
+        for (n, rows) in (1..=MAX_COLUMNS).map(|n| (n, 1 + 7 * n % 13)) {
             let plain = Mat::from_fn(rows, n, |_, _| random.uniform() - 0.5);
             let mut cells = vec![0.0; rows * stride(n)];
             for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))) {
@@ -247,7 +247,7 @@ mod tests {
             let expected = 3.0 * plain.transpose() * &plain;
             let mut target = Mat::from_fn(n, n, |i, j| if i < j { f64::NAN } else { 0.0 });
             add_gram(target.as_mut(), &cells);
-            run(Gram { target: target.as_mut(), rows: &cells });
+            dispatch(Gram { target: target.as_mut(), rows: &cells });
             Gram { target: target.as_mut(), rows: &cells }.call::<false>();
             for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let error = (target[(i, j)] - expected[(i, j)]).abs();

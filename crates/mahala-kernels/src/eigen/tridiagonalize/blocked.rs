@@ -1,16 +1,16 @@
-//! From a symmetric matrix to a tridiagonal one, `A = HTHᵀ`, and back from eigenvectors of `T` to those of `A`.
+//! Blocked Householder tridiagonalisation `A = HTHᵀ` (LAPACK's `sytrd`), and the back-transformation of eigenvectors.
 //!
-//! Up to [`CACHED`] rows reflections are made one at a time, and the matrix is updated with each ([`fused`]). A larger one
-//! is better written once per panel of reflections: with `V` the reflections of a panel and `W` their images, what is
-//! left is `A − VWᵀ − WVᵀ`, of which only the column that is next has to be made at once. Pairs `v₀ w₀ v₁ w₁ …` make
-//! that one product, `A − [VW][WV]ᵀ`.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! Up to order [`CACHED`] reflectors are applied one at a time ([`unblocked`]). A larger matrix is updated once per panel of
+//! reflectors, by a rank-2k update: with `V` the reflectors of a panel and `W` the vectors of `latrd`, the trailing matrix is
+//! `A − VWᵀ − WVᵀ`, of which only the next column is needed at once. Interleaved, `v₀ w₀ v₁ w₁ …`, that is one product,
+//! `A − [VW][WV]ᵀ`.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::blas::gemv::{subtract_product, transposed_product};
 use crate::eigen::tridiagonalize::unblocked;
 use crate::parallel::{both, parallelism, triangle_cut};
-use crate::reduce::sum_of_eights;
-use crate::simd::{Eights, as_eights, as_eights_mut, in_eights, sum_of_eight};
+use crate::reduce::sum_by_lanes;
+use crate::simd::{Lanes, as_lanes, as_lanes_mut, sum_lanes, with_lanes};
 use crate::view::{column, column_mut};
 use faer::linalg::householder::upgrade_householder_factor;
 use faer::linalg::matmul::matmul;
@@ -19,31 +19,31 @@ use faer::linalg::qr::no_pivoting::factor::recommended_block_size;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Up to this order a matrix stays in a cache near enough to be read and written with every reflection.
+/// The largest order for the unblocked algorithm: the matrix stays in cache, which each reflector reads and writes.
 const CACHED: usize = 1200;
-/// Reflections in one panel.
+/// Reflectors in one panel.
 const PANEL: usize = 48;
-/// From this order on products with a panel are shared between two threads.
-const SHARED: usize = 1500;
+/// From this order on products with a panel run on two threads.
+const PARALLEL_FROM: usize = 1500;
 
-/// `H`: reflections below the first diagonal of `basis`, and the factors of their blocks.
-pub struct Reflections {
+/// `H` as Householder reflectors, with the triangular factors of their blocks (the compact WY form).
+pub struct Reflectors {
     /// The Householder vectors, below the subdiagonal.
     pub basis: Mat<f64>,
     factors: Mat<f64>,
 }
 
-/// Reduces the lower triangle of `a`: the diagonal, what is below it, and the reflections.
-pub fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflections) {
+/// Reduces a symmetric matrix, of which the lower triangle is read, to tridiagonal form: diagonal, subdiagonal, reflectors.
+pub fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflectors) {
     let n = a.nrows();
     let block = if n > CACHED { PANEL } else { recommended_block_size::<f64>(n, n) };
     let mut factors = Mat::zeros(block, n - 1);
     let mut first = 0;
-    let mut room = [(); 2].map(|()| Mat::zeros(n, if n > CACHED { 2 * block } else { 0 }));
+    let mut scratch = [(); 2].map(|()| Mat::zeros(n, if n > CACHED { 2 * block } else { 0 }));
     while n - first > CACHED {
         let rest = a.as_mut().submatrix_mut(first, first, n - first, n - first);
-        let [vw, wv] = room.each_mut().map(|room| room.as_mut().subrows_mut(first, n - first));
-        panel(rest, factors.as_mut().subcols_mut(first, block), Pairs { vw, wv }, par);
+        let [vw, wv] = scratch.each_mut().map(|scratch| scratch.as_mut().subrows_mut(first, n - first));
+        panel(rest, factors.as_mut().subcols_mut(first, block), Interleaved { vw, wv }, par);
         first += block;
     }
     let taus = unblocked::reduce(a.as_mut().submatrix_mut(first, first, n - first, n - first), par);
@@ -57,12 +57,12 @@ pub fn reduce(mut a: Mat<f64>, par: Par) -> (Vec<f64>, Vec<f64>, Reflections) {
     }
     let d = (0..n).map(|i| a[(i, i)]).collect();
     let e = (1..n).map(|i| a[(i, i - 1)]).collect();
-    (d, e, Reflections { basis: a, factors })
+    (d, e, Reflectors { basis: a, factors })
 }
 
-impl Reflections {
-    /// `Q ← HQ`, a block of reflections after the other: `Q − YVᵀQ` with `Y = VT⁻¹`, `V` the reflections of a block and
-    /// `T` their factor. With the zeros above `V` written out, all of it is plain products.
+impl Reflectors {
+    /// Back-transformation `Q ← HQ`, block after block in compact WY form: `Q − YVᵀQ` with `Y = VT⁻¹`, `V` the reflectors of a
+    /// block and `T` their triangular factor. With explicit zeros above the diagonal of `V` both products are plain GEMM.
     pub fn apply(&self, mut q: MatMut<'_, f64>) {
         let (n, block) = (self.basis.nrows(), self.factors.nrows());
         let [mut v, mut y] = [(); 2].map(|()| Mat::zeros(n - 1, block));
@@ -91,7 +91,7 @@ impl Reflections {
     }
 }
 
-/// The inverse of an upper triangle.
+/// The inverse of an upper triangular matrix.
 fn inverse_of_upper(t: MatRef<'_, f64>) -> Mat<f64> {
     let mut inverse = Mat::<f64>::identity(t.nrows(), t.nrows());
     for j in 0..t.nrows() {
@@ -105,29 +105,29 @@ fn inverse_of_upper(t: MatRef<'_, f64>) -> Mat<f64> {
     inverse
 }
 
-/// Reflections and their images, `v₀ w₀ v₁ w₁ …`, and the same with the two of each pair changed over.
-struct Pairs<'a> {
+/// The vectors of a rank-2k update, interleaved: `v₀ w₀ v₁ w₁ …` and `w₀ v₀ w₁ v₁ …`.
+struct Interleaved<'a> {
     vw: MatMut<'a, f64>,
     wv: MatMut<'a, f64>,
 }
 
-/// The first columns of `a`, as many as there are factors; then brings the rest of it up to date.
-fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, par: Par) {
+/// Reduces the first columns of `a`, one for each column of `factors`, then applies the rank-2k update to the rest.
+fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, scratch: Interleaved<'_>, par: Par) {
     let (n, size) = (a.nrows(), factors.ncols());
-    let Pairs { mut vw, mut wv } = room;
+    let Interleaved { mut vw, mut wv } = scratch;
     let mut images = vec![0.0; 2 * n];
     let mut along = vec![0.0; 2 * size];
-    // Narrow products are shared between two threads where they are long.
-    let long = if n < SHARED { Par::Seq } else { par };
+    // Products with a panel run on two threads where they are long.
+    let long = if n < PARALLEL_FROM { Par::Seq } else { par };
     for k in 0..size {
-        // Column k as the reflections before it leave it.
+        // Column k, updated by the reflectors before it.
         let (left, right) = a.as_mut().split_at_col_mut(k + 1);
         let now = &mut column_mut(left, k)[k..];
         let along = &mut along[..2 * k];
         along.iter_mut().zip(wv.as_ref().row(k).iter()).for_each(|(to, x)| *to = *x);
         subtract(now, vw.as_ref().get(k.., ..2 * k), along, long);
         let (head, tail) = now[1..].split_first_mut().expect("a panel ends before the matrix");
-        let tau = unblocked::make_reflection(head, tail);
+        let tau = unblocked::make_reflector(head, tail);
         factors[(k, k)] = tau;
         for (pairs, j) in [(&mut vw, 2 * k), (&mut wv, 2 * k + 1)] {
             let v = &mut column_mut(pairs.as_mut(), j)[k + 1..];
@@ -136,10 +136,10 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, 
         }
         // w = p − ½(pᵀv/τ)·v with p = (A − VWᵀ − WVᵀ)·v/τ
         let v = &column(wv.as_ref(), 2 * k + 1)[k + 1..];
-        let image = times_symmetric(right.as_ref().subrows(k + 1, n - k - 1), v, &mut images, par);
-        transposed_times(wv.as_ref().get(k + 1.., ..2 * k), v, along, long);
+        let image = symv(right.as_ref().subrows(k + 1, n - k - 1), v, &mut images, par);
+        transposed_gemv(wv.as_ref().get(k + 1.., ..2 * k), v, along, long);
         subtract(image, vw.as_ref().get(k + 1.., ..2 * k), along, long);
-        let half = 0.5 * sum_of_eights(image, v, |x, y| x * y) / tau / tau;
+        let half = 0.5 * sum_by_lanes(image, v, |x, y| x * y) / tau / tau;
         image.iter_mut().zip(v).for_each(|(p, v)| *p = *p / tau - half * v);
         for (pairs, j) in [(&mut vw, 2 * k + 1), (&mut wv, 2 * k)] {
             column_mut(pairs.as_mut(), j)[k + 1..].copy_from_slice(image);
@@ -159,7 +159,7 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, room: Pairs<'_>, 
     );
 }
 
-/// `y −= M·x`, the halves of y at the same time.
+/// GEMV `y ← y − M·x`, the halves of y in parallel.
 fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64], par: Par) {
     let half = y.len() / 2;
     let (top, bottom) = y.split_at_mut(half);
@@ -167,35 +167,35 @@ fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64], par: Par) {
     both(par, || subtract_product(top, of_top, x), || subtract_product(bottom, of_bottom, x));
 }
 
-/// `y = Mᵀ·x`, the halves of y at the same time.
-fn transposed_times(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64], par: Par) {
+/// Transposed GEMV `y ← Mᵀ·x`, the halves of y in parallel.
+fn transposed_gemv(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64], par: Par) {
     let half = y.len() / 2;
     let (left, right) = y.split_at_mut(half);
     let (of_left, of_right) = m.split_at_col(half);
     both(par, || transposed_product(of_left, x, left), || transposed_product(of_right, x, right));
 }
 
-/// `Ax` for the lower triangle of a symmetric matrix, every entry read once; in the first part of `room`.
-fn times_symmetric<'r>(a: MatRef<'_, f64>, x: &[f64], room: &'r mut [f64], par: Par) -> &'r mut [f64] {
+/// SYMV `Ax` from the lower triangle of a symmetric matrix, every entry read once; the result is the first part of `scratch`.
+fn symv<'r>(a: MatRef<'_, f64>, x: &[f64], scratch: &'r mut [f64], par: Par) -> &'r mut [f64] {
     let n = x.len();
-    let (y, z) = room[..2 * n].split_at_mut(n);
+    let (y, z) = scratch[..2 * n].split_at_mut(n);
     y.fill(0.0);
     z.fill(0.0);
     let cut = triangle_cut(n, COLUMNS);
     both(
         par,
-        || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *y, first: 0, end: cut }),
-        || Arch::new().dispatch(TimesSymmetric { a, x, y: &mut *z, first: cut, end: n }),
+        || Arch::new().dispatch(Symv { a, x, y: &mut *y, first: 0, end: cut }),
+        || Arch::new().dispatch(Symv { a, x, y: &mut *z, first: cut, end: n }),
     );
     y[cut..].iter_mut().zip(&z[cut..]).for_each(|(y, z)| *y += z);
     y
 }
 
-/// Columns that pass through the registers together.
+/// Columns of the SYMV micro-kernel.
 const COLUMNS: usize = 4;
 
-/// Columns `first..end` of the product, and what is right of them by symmetry.
-struct TimesSymmetric<'a> {
+/// The contribution of the columns `first..end`, and of the rows that mirror them.
+struct Symv<'a> {
     a: MatRef<'a, f64>,
     x: &'a [f64],
     y: &'a mut [f64],
@@ -203,7 +203,7 @@ struct TimesSymmetric<'a> {
     end: usize,
 }
 
-impl WithSimd for TimesSymmetric<'_> {
+impl WithSimd for Symv<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -211,7 +211,7 @@ impl WithSimd for TimesSymmetric<'_> {
         let Self { a, x, y, first, end } = self;
         for j in (first..end).step_by(COLUMNS) {
             let columns = COLUMNS.min(end - j);
-            // The triangle on the diagonal, and all of the last few columns.
+            // The triangle on the diagonal, and the whole of the last few columns.
             let below = if columns == COLUMNS { j + COLUMNS } else { x.len() };
             for c in j..j + columns {
                 let column = column(a, c);
@@ -227,13 +227,13 @@ impl WithSimd for TimesSymmetric<'_> {
             let columns = [0, 1, 2, 3].map(|c| &column(a, j + c)[below..]);
             let (head, tail) = y.split_at_mut(below);
             let factors: &[f64; COLUMNS] = x[j..].first_chunk().expect("four columns");
-            let sums = in_eights!(S, four_columns(simd, columns, factors, &x[below..], tail));
+            let sums = with_lanes!(S, four_columns(simd, columns, factors, &x[below..], tail));
             head[j..].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
         }
     }
 }
 
-/// Adds `Σ factor·column` to y, and returns the products of the columns with x.
+/// Adds `Σ_c factor_c·column_c` to y, and returns the dot products of the columns with x.
 #[inline(always)]
 fn four_columns<S: Simd, const R: usize>(
     simd: S,
@@ -243,11 +243,11 @@ fn four_columns<S: Simd, const R: usize>(
     y: &mut [f64],
 ) -> [f64; COLUMNS] {
     let (mut splats, mut sums) = ([simd.splat_f64s(0.0); COLUMNS], [[simd.splat_f64s(0.0); R]; COLUMNS]);
-    let ((xs, x_rest), (ys, y_rest)) = (as_eights::<S, R>(x), as_eights_mut::<S, R>(y));
-    let mut entries: [Eights<'_, S::f64s, R>; COLUMNS] = [(&[], &[]); COLUMNS];
+    let ((xs, x_rest), (ys, y_rest)) = (as_lanes::<S, R>(x), as_lanes_mut::<S, R>(y));
+    let mut entries: [Lanes<'_, S::f64s, R>; COLUMNS] = [(&[], &[]); COLUMNS];
     for c in 0..COLUMNS {
         splats[c] = simd.splat_f64s(factors[c]);
-        entries[c] = as_eights::<S, R>(columns[c]);
+        entries[c] = as_lanes::<S, R>(columns[c]);
         entries[c].0 = &entries[c].0[..xs.len()];
     }
     for (i, (x, y)) in xs.iter().zip(ys).enumerate() {
@@ -264,7 +264,7 @@ fn four_columns<S: Simd, const R: usize>(
     }
     let mut totals = [0.0; COLUMNS];
     for c in 0..COLUMNS {
-        totals[c] = sum_of_eight(simd, sums[c]);
+        totals[c] = sum_lanes(simd, sums[c]);
         for ((entry, x), y) in entries[c].1.iter().zip(x_rest).zip(&mut *y_rest) {
             *y += entry * factors[c];
             totals[c] += entry * x;
@@ -285,8 +285,8 @@ mod tests {
             let a = Mat::from_fn(n, n, |i, j| if i >= j { random.uniform() - 0.5 } else { f64::NAN });
             let x: Vec<f64> = (0..n).map(|_| random.uniform() - 0.5).collect();
             let entry = |i: usize, j: usize| if i >= j { a[(i, j)] } else { a[(j, i)] };
-            let mut room = vec![0.0; 2 * n];
-            let y = times_symmetric(a.as_ref(), &x, &mut room, Par::Seq);
+            let mut scratch = vec![0.0; 2 * n];
+            let y = symv(a.as_ref(), &x, &mut scratch, Par::Seq);
             for (i, y) in y.iter().enumerate() {
                 let plain: f64 = (0..n).map(|j| entry(i, j) * x[j]).sum();
                 assert!((y - plain).abs() < 1e-13, "{n}, row {i}: {y} {plain}");
@@ -295,16 +295,16 @@ mod tests {
     }
 
     #[test]
-    fn reflections_and_what_they_leave_make_the_matrix_again() {
+    fn reflectors_and_the_tridiagonal_matrix_reproduce_the_matrix() {
         let mut random = Random::new(4, 0);
         // The last with panels.
         for n in [2, 3, 4, 5, 8, 33, 66, 97, 503, CACHED + 2 * PANEL + 7] {
             let half = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
             let whole = &half + half.transpose();
             let lower = Mat::from_fn(n, n, |i, j| if i < j { f64::NAN } else { whole[(i, j)] });
-            let (d, e, reflections) = reduce(lower, parallelism(n));
+            let (d, e, reflectors) = reduce(lower, parallelism(n));
             let mut h = Mat::<f64>::identity(n, n);
-            reflections.apply(h.as_mut());
+            reflectors.apply(h.as_mut());
             let t = Mat::from_fn(n, n, |i, j| match i.abs_diff(j) {
                 0 => d[i],
                 1 => e[i.min(j)],
@@ -322,8 +322,8 @@ mod tests {
         for n in [505, CACHED + PANEL] {
             let a = Mat::from_fn(n, n, |_, _| random.uniform() - 0.5);
             let of = |par: Par| {
-                let (d, e, reflections) = reduce(a.clone(), par);
-                (d, e, reflections.basis)
+                let (d, e, reflectors) = reduce(a.clone(), par);
+                (d, e, reflectors.basis)
             };
             assert_eq!(of(Par::Seq), of(Par::rayon(2)));
         }

@@ -1,31 +1,31 @@
-//! Reflections one at a time, for a matrix that stays in the cache.
+//! Unblocked Householder tridiagonalisation (LAPACK's `sytd2`), for a matrix that stays in cache.
 //!
-//! A reflection leaves `A − vwᵀ − wvᵀ` behind, and the next one asks for the product of that with its own `x`. Both are
-//! done in one pass over the lower triangle: an entry is read, brought up to date, multiplied for its row and for its column,
-//! and written. Tiles of 8 by 8 on the diagonal are kept whole, both triangles, so that no entry is treated alone, and
-//! columns below them begin a line of the cache.
-#![allow(clippy::inline_always, reason = "inlined, a loop takes on the instructions of its caller")]
+//! A reflector updates the matrix to `A − vwᵀ − wvᵀ` (SYR2), and the next one needs the product of that with its own `x`
+//! (SYMV). Both are fused into one pass over the lower triangle: an entry is loaded, updated, multiplied for its row and for
+//! its column, and stored. The 8 × 8 tiles on the diagonal hold both triangles, so that no entry is treated as a scalar, and
+//! columns below them are 64-byte aligned.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::aligned::AlignedVec;
 use crate::parallel::{both, triangle_cut};
-use crate::reduce::sum_of_eights;
+use crate::reduce::sum_by_lanes;
 use crate::scaling::{exponent_of, times_power_of_two};
-use crate::simd::{SUMS, as_eights, as_eights_mut, sum_of_eight};
+use crate::simd::{LANES, as_lanes, as_lanes_mut, sum_lanes};
 use crate::view::column_mut;
 use faer::{MatMut, Par};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of a tile on the diagonal.
 const TILE: usize = 8;
-/// From this order on a pass is shared between two threads.
-const SHARED: usize = 500;
+/// From this order on a pass runs on two threads.
+const PARALLEL_FROM: usize = 500;
 
-/// Reduces the lower triangle of `a` to tridiagonal form, with the reflections below the first diagonal; returns their τ.
-/// What is above the diagonal is lost.
+/// Reduces the lower triangle of `a` to tridiagonal form, with the reflectors below the subdiagonal; returns their τ.
+/// Overwrites entries above the diagonal.
 pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     let n = a.nrows();
     mirror_tiles(a.as_mut());
-    // The last reflection and its image, which are still to be subtracted; the next one, and its product.
+    // The last reflector v and its w, whose update is pending; the next reflector x, and its product y with the matrix.
     let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| AlignedVec::zeros(n));
     let mut taus = Vec::with_capacity(n - 1);
     for k in 0..n - 1 {
@@ -33,7 +33,7 @@ pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
         let (v_k, w_k) = (v[k], w[k]);
         now.iter_mut().zip(v[k..].iter().zip(&w[k..])).for_each(|(a, (v, w))| *a -= v * w_k + w * v_k);
         let (head, tail) = now[1..].split_first_mut().expect("one row is left");
-        let tau = make_reflection(head, tail);
+        let tau = make_reflector(head, tail);
         x[k] = 0.0;
         x[k + 1] = 1.0;
         x[k + 2..].copy_from_slice(tail);
@@ -41,7 +41,7 @@ pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
         pass(a.as_mut(), k + 1, [&v, &w, &x], [&mut y, &mut z], par);
         // w = p − ½(pᵀx/τ)·x with p = Ax/τ
         let (image, next) = (&y[k + 1..], &x[k + 1..]);
-        let half = 0.5 * sum_of_eights(image, next, |y, x| y * x) / tau / tau;
+        let half = 0.5 * sum_by_lanes(image, next, |y, x| y * x) / tau / tau;
         w[k + 1..].iter_mut().zip(image.iter().zip(next)).for_each(|(w, (y, x))| *w = y / tau - half * x);
         std::mem::swap(&mut v, &mut x);
         taus.push(tau);
@@ -50,12 +50,12 @@ pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     taus
 }
 
-/// Householder's reflection `I − vvᵀ/τ` with `v = (1, tail)` that turns `(head, tail)` into `(β, 0)`: leaves β in `head`,
-/// v in `tail`, and returns τ, which is infinite where there is nothing to reflect.
+/// The Householder reflector `I − vvᵀ/τ` with `v = (1, tail)` that maps `(head, tail)` to `(β, 0)`: leaves β in `head`, v in
+/// `tail`, and returns τ, which is infinite if `tail` is 0.
 ///
-/// faer has the same, with a norm whose order of additions depends on the processor.
-pub fn make_reflection(head: &mut f64, tail: &mut [f64]) -> f64 {
-    let norm = length(tail);
+/// faer's own uses a norm whose order of additions depends on the processor.
+pub fn make_reflector(head: &mut f64, tail: &mut [f64]) -> f64 {
+    let norm = norm(tail);
     if norm < f64::MIN_POSITIVE {
         return f64::INFINITY;
     }
@@ -66,19 +66,19 @@ pub fn make_reflection(head: &mut f64, tail: &mut [f64]) -> f64 {
     0.5 * (1.0 + (norm * inverse).powi(2))
 }
 
-/// The Euclidean norm, by eight partial sums; in units where squares would leave the range of numbers.
-fn length(x: &[f64]) -> f64 {
-    let squares = sum_of_eights(x, x, |x, y| x * y);
+/// The Euclidean norm in eight lanes; scaled where squares would overflow or underflow.
+fn norm(x: &[f64]) -> f64 {
+    let squares = sum_by_lanes(x, x, |x, y| x * y);
     if (1e-250..1e250).contains(&squares) {
         return squares.sqrt();
     }
     let largest = x.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     let unit = exponent_of(largest);
     let scaled = |x: f64| times_power_of_two(x, -unit);
-    times_power_of_two(sum_of_eights(x, x, |x, y| scaled(x) * scaled(y)).sqrt(), unit)
+    times_power_of_two(sum_by_lanes(x, x, |x, y| scaled(x) * scaled(y)).sqrt(), unit)
 }
 
-/// Makes tiles on the diagonal symmetric.
+/// Makes the tiles on the diagonal symmetric.
 fn mirror_tiles(mut a: MatMut<'_, f64>) {
     for j in 0..a.ncols() {
         for i in j / TILE * TILE..j {
@@ -87,12 +87,13 @@ fn mirror_tiles(mut a: MatMut<'_, f64>) {
     }
 }
 
-/// `A ← A − vwᵀ − wvᵀ` and `y = Ax`, for rows and columns from the first on. Vectors are 0 before it; y has any values there.
+/// Fused SYR2 and SYMV: `A ← A − vwᵀ − wvᵀ` and `y = Ax`, for rows and columns from `first` on. The input vectors must be 0
+/// before it; y is undefined there.
 fn pass(a: MatMut<'_, f64>, first: usize, [v, w, x]: [&[f64]; 3], [y, z]: [&mut [f64]; 2], par: Par) {
     let n = a.nrows();
     let first = first / TILE * TILE;
     let a = a.subcols_mut(first, n - first);
-    if n - first < SHARED {
+    if n - first < PARALLEL_FROM {
         return Arch::new().dispatch(Pass { a, first, v, w, x, y });
     }
     let cut = triangle_cut(n - first, TILE);
@@ -105,7 +106,7 @@ fn pass(a: MatMut<'_, f64>, first: usize, [v, w, x]: [&[f64]; 3], [y, z]: [&mut 
     y[first + cut..].iter_mut().zip(&z[first + cut..]).for_each(|(y, z)| *y += z);
 }
 
-/// The part of a pass in some columns, from number `first` on; it begins a tile.
+/// The part of a pass in the columns from `first` on, a multiple of the tile.
 struct Pass<'a> {
     a: MatMut<'a, f64>,
     first: usize,
@@ -128,8 +129,8 @@ impl WithSimd for Pass<'_> {
                 return self.last_tile(top);
             }
             self.tile(top);
-            // As many columns together as there are registers for.
-            match SUMS / S::F64_LANES {
+            // As many columns at a time as there are registers for.
+            match LANES / S::F64_LANES {
                 1 => self.below_tile::<S, 1, 4>(simd, top, below),
                 2 => self.below_tile::<S, 2, 2>(simd, top, below),
                 4 => self.below_tile::<S, 4, 2>(simd, top, below),
@@ -140,14 +141,14 @@ impl WithSimd for Pass<'_> {
 }
 
 impl Pass<'_> {
-    /// The tile on the diagonal that begins at `top`.
+    /// The whole tile on the diagonal at row `top`.
     #[inline(always)]
     fn tile(&mut self, top: usize) {
-        let (v, w, x) = (eight(&self.v[top..]), eight(&self.w[top..]), eight(&self.x[top..]));
+        let (v, w, x) = (tile_of(&self.v[top..]), tile_of(&self.w[top..]), tile_of(&self.x[top..]));
         let mut sums = [0f64; TILE];
         for c in 0..TILE {
             let column = &mut column_mut(self.a.as_mut(), top + c - self.first)[top..top + TILE];
-            let mut p = eight(column);
+            let mut p = tile_of(column);
             for l in 0..TILE {
                 p[l] -= v[l] * w[c] + w[l] * v[c];
                 sums[l] += p[l] * x[c];
@@ -157,7 +158,7 @@ impl Pass<'_> {
         self.y[top..].iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
     }
 
-    /// The last tile, of fewer rows than others.
+    /// The last, partial tile on the diagonal.
     fn last_tile(&mut self, top: usize) {
         for j in top..self.x.len() {
             let column = &mut column_mut(self.a.as_mut(), j - self.first)[top..];
@@ -168,24 +169,24 @@ impl Pass<'_> {
         }
     }
 
-    /// The columns of the tile that begins at `top`, `N` at a time, from row `below` on.
+    /// The columns of the tile at `top`, `N` at a time, from row `below` on.
     #[inline(always)]
     fn below_tile<S: Simd, const R: usize, const N: usize>(&mut self, simd: S, top: usize, below: usize) {
         for j in (top..below).step_by(N) {
-            self.some_columns::<S, R, N>(simd, j, below);
+            self.fused_columns::<S, R, N>(simd, j, below);
         }
     }
 
-    /// Columns `j..j + N`, from row `below` on, with `R` registers for eight rows.
+    /// The micro-kernel: columns `j..j + N`, from row `below` on, with `R` registers for eight rows.
     #[inline(always)]
-    fn some_columns<S: Simd, const R: usize, const N: usize>(&mut self, simd: S, j: usize, below: usize) {
+    fn fused_columns<S: Simd, const R: usize, const N: usize>(&mut self, simd: S, j: usize, below: usize) {
         let Self { v, w, x, first, .. } = *self;
         let mut below_tile = self.a.as_mut().subcols_mut(j - first, N).col_iter_mut().map(|column| {
             &mut column.try_as_col_major_mut().expect("an owned matrix").as_slice_mut()[below..]
         });
         let mut columns: [&mut [f64]; N] = std::array::from_fn(|_| below_tile.next().expect("N columns"));
         let (head, y) = self.y.split_at_mut(below);
-        // Not by closures, which would not take on the instructions of this function.
+        // Not by closures, which may not inherit the instruction set of this function.
         let zero = simd.splat_f64s(0.0);
         let (mut less_v, mut less_w, mut factors) = ([zero; N], [zero; N], [zero; N]);
         let mut sums = [[zero; R]; N];
@@ -195,15 +196,15 @@ impl Pass<'_> {
             factors[c] = simd.splat_f64s(x[j + c]);
         }
         let (v, w, x) = (&v[below..], &w[below..], &x[below..]);
-        let whole = x.len() / SUMS;
+        let whole = x.len() / LANES;
         {
-            let y = &mut as_eights_mut::<S, R>(y).0[..whole];
+            let y = &mut as_lanes_mut::<S, R>(y).0[..whole];
             let (v, w, x) = (
-                &as_eights::<S, R>(v).0[..whole],
-                &as_eights::<S, R>(w).0[..whole],
-                &as_eights::<S, R>(x).0[..whole],
+                &as_lanes::<S, R>(v).0[..whole],
+                &as_lanes::<S, R>(w).0[..whole],
+                &as_lanes::<S, R>(x).0[..whole],
             );
-            let a = columns.each_mut().map(|column| &mut as_eights_mut::<S, R>(column).0[..whole]);
+            let a = columns.each_mut().map(|column| &mut as_lanes_mut::<S, R>(column).0[..whole]);
             for i in 0..whole {
                 for r in 0..R {
                     let (v, w, x, mut image) = (v[i][r], w[i][r], x[i][r], y[i][r]);
@@ -219,9 +220,9 @@ impl Pass<'_> {
             }
         }
         for c in 0..N {
-            let mut sum = sum_of_eight(simd, sums[c]);
+            let mut sum = sum_lanes(simd, sums[c]);
             let (v_j, w_j, x_j) = (self.v[j + c], self.w[j + c], self.x[j + c]);
-            for i in whole * SUMS..x.len() {
+            for i in whole * LANES..x.len() {
                 let p = columns[c][i] - (v[i] * w_j + w[i] * v_j);
                 columns[c][i] = p;
                 sum += p * x[i];
@@ -233,6 +234,6 @@ impl Pass<'_> {
 }
 
 #[inline(always)]
-fn eight(x: &[f64]) -> [f64; TILE] {
+fn tile_of(x: &[f64]) -> [f64; TILE] {
     *x.first_chunk().expect("a whole tile")
 }

@@ -1,0 +1,135 @@
+//! Fits of GMML (Algorithm 1): from labelled rows, pairs, or differences to a metric.
+
+use crate::data::centered::Cells;
+use crate::data::column_stats::mean_and_scale;
+use crate::data::random::Stream;
+use crate::data::{Dataset, Labels, Rows};
+use crate::error::{Error, Result};
+use crate::gmml::diagnostics::Diagnostics;
+use crate::gmml::low_rank::Reduced;
+use crate::gmml::select_t::{self, CrossValidation, Selection};
+use crate::gmml::solution::Solution;
+use crate::gmml::{Fit, Gmml, PairRule, TChoice};
+use crate::pairs::Pairs;
+use crate::scatter::Scatter;
+use crate::scatter::balanced::Balance;
+
+impl Gmml {
+    /// Learns from rows and labels. With more columns than rows, inside the span of the rows, where the
+    /// formula is the same and nothing is as large as columns × columns.
+    ///
+    /// # Errors
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns
+    /// too far apart in scale, or too much memory needed.
+    pub fn fit(&self, data: &Dataset) -> Result<Fit> {
+        self.fit_watched(data, &mut |_, _| true)
+    }
+
+    /// Learns from rows and labels; `watch(done, total)` is called with the progress of the choice of t, and
+    /// cancels it with [`Error::Cancelled`] by returning false.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`].
+    pub fn fit_watched(&self, data: &Dataset, watch: &mut select_t::Watch<'_>) -> Result<Fit> {
+        self.fit_with_groups(data, None, watch)
+    }
+
+    /// Learns from rows, labels and the group of each row: t is chosen on folds that keep groups whole. `S` and
+    /// `D` are still over all pairs. `watch` is that of [`Gmml::fit_watched`].
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; another number of groups than of rows, or fewer than two groups to choose t on.
+    pub fn fit_grouped(
+        &self,
+        data: &Dataset,
+        groups: &Labels,
+        watch: &mut select_t::Watch<'_>,
+    ) -> Result<Fit> {
+        groups.check_length("groups", data.len())?;
+        self.fit_with_groups(data, Some(groups), watch)
+    }
+
+    /// Learns from rows and labels, with groups to keep whole when t is chosen, if given.
+    pub(crate) fn fit_with_groups(
+        &self,
+        data: &Dataset,
+        groups: Option<&Labels>,
+        watch: &mut select_t::Watch<'_>,
+    ) -> Result<Fit> {
+        if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
+            return reduced.fit(self, None, groups, watch);
+        }
+        let balanced = self.balance != Balance::None && self.pairs == PairRule::All;
+        self.check(data.columns(), if balanced { data.labels().class_count() } else { 0 })?;
+        let (solution, mean) = self.solve_labelled(data, Stream::Pairs)?;
+        let selection = match self.t {
+            TChoice::Fixed(_) => None,
+            TChoice::CrossValidated => Some(CrossValidation::with(self, data, None, groups)?.select(watch)?),
+        };
+        self.finish(solution, selection, mean)
+    }
+
+    /// Learns from pairs of rows of one table, with no labels at all.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; also no similar pair, or no dissimilar pair.
+    pub fn fit_pairs(&self, rows: &Rows, pairs: &Pairs) -> Result<Fit> {
+        self.fit_two_tables(rows, rows, pairs)
+    }
+
+    /// Learns from pairs whose first ends are rows of one table and second ends rows of another.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_pairs`].
+    pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
+        self.check(first.columns(), 0)?;
+        if first.is_empty() || second.is_empty() {
+            return Err(Error::Empty { what: "the table of rows" });
+        }
+        let (mean, scale) = mean_and_scale(first, second, self.standardize);
+        let solve = |pairs: &Pairs| self.solve_scaled(Scatter::between(first, second, pairs)?, scale.clone());
+        let solution = solve(pairs)?;
+        let selection = match self.t {
+            TChoice::Fixed(_) => None,
+            TChoice::CrossValidated => Some(select_t::t_for_pairs(self, first, second, pairs, solve)?),
+        };
+        self.finish(solution, selection, mean)
+    }
+
+    /// Learns from differences `x_i − x_j`, each marked similar or not, and weighted if weights are given.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_pairs`].
+    pub fn fit_differences(
+        &self,
+        differences: &Rows,
+        similar: &[bool],
+        weights: Option<&[f64]>,
+    ) -> Result<Fit> {
+        let pairs = Pairs::of_differences(differences.len(), similar, weights)?;
+        let origin = Rows::new(vec![0.0; differences.columns()], differences.columns())?;
+        let fit = self.fit_two_tables(differences, &origin, &pairs)?;
+        let metric = fit.metric.centred_at(vec![0.0; differences.columns()])?;
+        Ok(Fit { metric, ..fit })
+    }
+
+    /// Joins the solution at the t given or chosen with its diagnostics, centred at a mean.
+    pub(crate) fn finish(
+        &self,
+        solution: Solution,
+        selection: Option<Selection>,
+        mean: Vec<f64>,
+    ) -> Result<Fit> {
+        let t = match (self.t, &selection) {
+            (TChoice::Fixed(t), _) => t,
+            (TChoice::CrossValidated, Some(selection)) => selection.t,
+            (TChoice::CrossValidated, None) => 0.5,
+        };
+        let (metric, diagnostics) = match self.rank {
+            Some(rank) => (solution.leading(t, rank)?, solution.into_diagnostics()),
+            None => solution.into_metric(t)?,
+        };
+        let metric = metric.centred_at(mean)?;
+        Ok(Fit { metric, t, diagnostics: Diagnostics { selection, ..diagnostics } })
+    }
+}
