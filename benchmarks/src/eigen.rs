@@ -6,7 +6,8 @@ use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{Mat, MatRef, Par, Spec};
-use mahala::{Moments, Scatter, Spd};
+use mahala::geometry::Spd;
+use mahala::scatter::{Moments, Scatter};
 use serde_json::{Value, json};
 
 /// The scatter of generated rows, solved alternately, as often as asked; on one thread.

@@ -66,8 +66,10 @@ unsafe impl GlobalAlloc for Counted {
 mod tests {
     use super::peak_of;
     use crate::time::{generated, with_threads};
+    use mahala::Gmml;
+    use mahala::footprint::Shape;
+    use mahala::gmml::TChoice;
     use mahala::learner::{Order, Training};
-    use mahala::{Gmml, Shape, TChoice};
     use mahala_baselines::named;
     use serde_json::{Value, json};
 

@@ -3,7 +3,8 @@
 use crate::fit::lines_of;
 use crate::time::{Times, with_threads};
 use anyhow::{Context as _, Result};
-use mahala::{Dataset, Gmml, Labels, Rows, TChoice};
+use mahala::gmml::TChoice;
+use mahala::{Dataset, Gmml, Labels, Rows};
 use serde_json::{Value, json};
 use std::process::Command;
 

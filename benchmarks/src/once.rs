@@ -3,7 +3,11 @@
 use crate::heap::peak_of;
 use crate::time::{Times, generated, with_threads};
 use anyhow::{Context as _, Result, bail};
-use mahala::{Dataset, Gmml, Knn, Moments, PairRule, Pairs, Random, Rows, TChoice};
+use mahala::data::Random;
+use mahala::gmml::{PairRule, TChoice};
+use mahala::pairs::Pairs;
+use mahala::scatter::Moments;
+use mahala::{Dataset, Gmml, Knn, Rows};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,7 +2,9 @@
 
 use crate::time::{Times, generated, with_threads};
 use anyhow::Result;
-use mahala::{CrossValidation, Folds, Gmml, Knn, Random, VALUES_OF_T};
+use mahala::data::{Folds, Random};
+use mahala::gmml::{CrossValidation, VALUES_OF_T};
+use mahala::{Gmml, Knn};
 use serde_json::{Value, json};
 
 /// The whole search, and the same number of neighbour searches of the same sizes alone.

@@ -2,7 +2,9 @@
 
 use crate::time::{Times, generated, with_threads};
 use anyhow::Result;
-use mahala::{ColumnStatistics, Gmml, Moments, Scatter};
+use mahala::Gmml;
+use mahala::data::ColumnStatistics;
+use mahala::scatter::{Moments, Scatter};
 use serde_json::{Value, json};
 
 /// Measures each arrow of the pipeline.

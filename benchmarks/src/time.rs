@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use cpu_time::ProcessTime;
-use mahala::{Dataset, Labels, Random, Rows};
+use mahala::data::Random;
+use mahala::{Dataset, Labels, Rows};
 use serde_json::{Value, json};
 use std::time::Instant;
 

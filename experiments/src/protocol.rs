@@ -3,8 +3,10 @@
 //! What the paper leaves open is decided in `docs/fidelity.md`.
 
 use anyhow::Result;
+use mahala::data::{Folds, Random};
+use mahala::gmml::{PairRule, Regularization};
 use mahala::learner::Learner;
-use mahala::{Dataset, Folds, Gmml, Labels, PairRule, Random, Regularization};
+use mahala::{Dataset, Gmml, Labels};
 use mahala_baselines::named;
 use serde_json::{Value, json};
 use std::ops::Range;
@@ -296,7 +298,7 @@ impl Method {
     pub(crate) fn learner(self, set: &Set, seed: u64, fixed: bool) -> Result<Box<dyn Learner>> {
         Ok(match self {
             Self::Gmml if fixed => {
-                Box::new(Gmml { t: mahala::TChoice::Fixed(0.5), ..gmml(set, seed) }) as Box<dyn Learner>
+                Box::new(Gmml { t: mahala::gmml::TChoice::Fixed(0.5), ..gmml(set, seed) }) as Box<dyn Learner>
             }
             Self::Gmml => Box::new(gmml(set, seed)),
             Self::GmmlAll => Box::new(gmml_all(set, seed)),

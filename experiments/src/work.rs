@@ -4,8 +4,12 @@ use crate::cell::{Job, Run, Status, grid, rounded};
 use crate::protocol::{Method, Set, gmml, gmml_all};
 use anyhow::Result;
 use cpu_time::ProcessTime;
+use mahala::data::{Random, Stream};
 use mahala::learner::{Learned, Order, Outcome, Report, Step, Training};
-use mahala::{Dataset, Error, Pairs, Random, Rows, Scatter, Stream, wrong_votes};
+use mahala::neighbors::wrong_votes;
+use mahala::pairs::Pairs;
+use mahala::scatter::Scatter;
+use mahala::{Dataset, Error, Rows};
 use std::time::Instant;
 
 /// Neighbours that vote.
@@ -211,7 +215,7 @@ mod tests {
         let mut wrong = 0;
         for (train, test) in job.set.splits(&data, 0, 1).unwrap() {
             let (train, test) = (data.subset(&train), data.subset(&test));
-            let gmml = mahala::Gmml { t: mahala::TChoice::Fixed(0.3), ..gmml(job.set, 1) };
+            let gmml = mahala::Gmml { t: mahala::gmml::TChoice::Fixed(0.3), ..gmml(job.set, 1) };
             let metric = gmml.fit(&train).unwrap().metric;
             wrong += wrong_under(|rows| metric.transform(rows), &train, &test).unwrap();
         }

@@ -3,7 +3,8 @@
 //! A float64 array in native byte order is read where it lies, whatever its strides. What is misaligned, in
 //! another byte order or of another type is converted by NumPy first.
 
-use mahala::{Labels, Mat, MatRef, Rows, SparseRows, canonical_label};
+use mahala::data::{SparseRows, canonical_label};
+use mahala::{Labels, Mat, MatRef, Rows};
 use numpy::ndarray::{Array2, ArrayView2};
 use numpy::{
     Element, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,

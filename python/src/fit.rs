@@ -4,10 +4,12 @@ use crate::array::{Csr, labels_of, mat_out, rows_of, rows_out, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
-use mahala::{
-    Calibration, Dataset, Fit, Gmml, HeldOut, LocalGmml, Locality, Pairs, Random, Rows, Share, Stream,
-    pair_budget,
-};
+use mahala::data::{Random, Stream};
+use mahala::gmml::HeldOut;
+use mahala::local::{LocalGmml, Locality, Share};
+use mahala::metric::Calibration;
+use mahala::pairs::{Pairs, pair_budget};
+use mahala::{Dataset, Fit, Gmml, Rows};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -228,7 +230,7 @@ fn fit_listed(
     description.set_item("params", params.to_string())?;
     if let (Some(held), Some(method)) = (held, calibration) {
         description.set_item("calibration", calibration_of(&held, &method)?)?;
-        description.set_item("threshold", mahala::best_threshold(&held.distances, &held.pairs))?;
+        description.set_item("threshold", mahala::metric::best_threshold(&held.distances, &held.pairs))?;
     }
     Ok(description)
 }

@@ -3,7 +3,9 @@
 use crate::array::{Csr, mat_of, mat_out, rows_of, rows_out, vector_of};
 use crate::fit::dataset;
 use crate::run::{interruptible, to_python};
-use mahala::{Metric, Pair, Pairs, squared_pair_distances, threshold_for_labels};
+use mahala::Metric;
+use mahala::metric::{squared_pair_distances, threshold_for_labels};
+use mahala::pairs::{Pair, Pairs};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -123,8 +125,8 @@ pub(crate) fn label_threshold<'py>(
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyResult<Bound<'py, PyBytes>> {
     let metric = state.metric()?;
-    let precision = if single { mahala::Precision::F32 } else { mahala::Precision::F64 };
-    let bytes = mahala::onnx_model(&metric, precision).map_err(|error| to_python(&error))?;
+    let precision = if single { mahala::model::Precision::F32 } else { mahala::model::Precision::F64 };
+    let bytes = mahala::model::onnx_model(&metric, precision).map_err(|error| to_python(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }
 
@@ -132,7 +134,7 @@ pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyR
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn write_file(path: PathBuf, bytes: &[u8]) -> PyResult<()> {
-    mahala::write_file(path, bytes).map_err(|error| to_python(&error))
+    mahala::model::write_file(path, bytes).map_err(|error| to_python(&error))
 }
 
 /// `L` of a given matrix `A = LᵀL`.
@@ -142,7 +144,8 @@ pub(crate) fn components_of<'py>(
     matrix: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let matrix = mat_of(matrix)?;
-    let metric =
-        interruptible(py, None, move |_| Metric::from_matrix(&mahala::Spd::named(matrix, "metric")?))?;
+    let metric = interruptible(py, None, move |_| {
+        Metric::from_matrix(&mahala::geometry::Spd::named(matrix, "metric")?)
+    })?;
     Ok(mat_out(py, metric.components()))
 }

@@ -9,10 +9,10 @@ use pyo3::types::PyBytes;
 
 /// Per class: count, mean and centred scatter of rows.
 #[pyclass(module = "mahala._mahala", subclass)]
-pub(crate) struct Moments(mahala::Moments);
+pub(crate) struct Moments(mahala::scatter::Moments);
 
 impl Moments {
-    pub(crate) fn inner(&self) -> &mahala::Moments {
+    pub(crate) fn inner(&self) -> &mahala::scatter::Moments {
         &self.0
     }
 }
@@ -21,7 +21,7 @@ impl Moments {
 impl Moments {
     #[new]
     fn new(n_features: usize) -> PyResult<Self> {
-        mahala::Moments::new(n_features).map(Self).map_err(|error| to_python(&error))
+        mahala::scatter::Moments::new(n_features).map(Self).map_err(|error| to_python(&error))
     }
 
     /// Adds rows; an array of float64 of any layout is read where it lies.
@@ -72,7 +72,7 @@ impl Moments {
 
     /// Takes the place of these moments what `to_bytes` wrote.
     fn set_bytes(&mut self, bytes: &[u8]) -> PyResult<()> {
-        self.0 = mahala::Moments::from_bytes(bytes).map_err(|error| to_python(&error))?;
+        self.0 = mahala::scatter::Moments::from_bytes(bytes).map_err(|error| to_python(&error))?;
         Ok(())
     }
 
@@ -95,13 +95,13 @@ impl Moments {
     /// How many rows of each class.
     #[getter]
     fn counts(&self) -> Vec<u64> {
-        self.0.classes().iter().map(mahala::ClassMoments::rows).collect()
+        self.0.classes().iter().map(mahala::scatter::ClassMoments::rows).collect()
     }
 
     /// The weight of each class.
     #[getter]
     fn weights(&self) -> Vec<f64> {
-        self.0.classes().iter().map(mahala::ClassMoments::weight).collect()
+        self.0.classes().iter().map(mahala::scatter::ClassMoments::weight).collect()
     }
 
     /// The mean of one class, in units of `2**units`.
@@ -125,7 +125,7 @@ impl Moments {
 }
 
 impl Moments {
-    fn class(&self, class: usize) -> PyResult<&mahala::ClassMoments> {
+    fn class(&self, class: usize) -> PyResult<&mahala::scatter::ClassMoments> {
         let classes = self.0.classes();
         classes.get(class).ok_or_else(|| PyIndexError::new_err(format!("class {class} of {}", classes.len())))
     }
@@ -133,13 +133,13 @@ impl Moments {
 
 /// The moments of the last blocks of a stream.
 #[pyclass(module = "mahala._mahala", subclass)]
-pub(crate) struct Window(mahala::Window);
+pub(crate) struct Window(mahala::scatter::Window);
 
 #[pymethods]
 impl Window {
     #[new]
     fn new(n_features: usize, length: usize) -> PyResult<Self> {
-        mahala::Window::new(n_features, length).map(Self).map_err(|error| to_python(&error))
+        mahala::scatter::Window::new(n_features, length).map(Self).map_err(|error| to_python(&error))
     }
 
     /// Adds the moments of a block; the oldest leaves if there are too many.
@@ -156,7 +156,7 @@ impl Window {
     /// Length, blocks, their sum (both as bytes), and how many blocks have left since the sum was made anew.
     fn state<'py>(&self, py: Python<'py>) -> WindowState<'py> {
         let (length, blocks, sum, left) = self.0.state();
-        let bytes = |moments: &mahala::Moments| PyBytes::new(py, &moments.to_bytes());
+        let bytes = |moments: &mahala::scatter::Moments| PyBytes::new(py, &moments.to_bytes());
         (length, blocks.map(bytes).collect(), bytes(sum), left)
     }
 
@@ -164,12 +164,12 @@ impl Window {
     #[allow(clippy::needless_pass_by_value)]
     fn set_state(&mut self, state: WindowState<'_>) -> PyResult<()> {
         let (length, blocks, sum, left) = state;
-        let moments = |bytes: &Bound<'_, PyBytes>| mahala::Moments::from_bytes(bytes.as_bytes());
+        let moments = |bytes: &Bound<'_, PyBytes>| mahala::scatter::Moments::from_bytes(bytes.as_bytes());
         let restored = blocks
             .iter()
             .map(moments)
             .collect::<mahala::Result<_>>()
-            .and_then(|blocks| mahala::Window::restored(length, blocks, moments(&sum)?, left));
+            .and_then(|blocks| mahala::scatter::Window::restored(length, blocks, moments(&sum)?, left));
         self.0 = restored.map_err(|error| to_python(&error))?;
         Ok(())
     }

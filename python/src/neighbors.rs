@@ -2,7 +2,9 @@
 
 use crate::array::{labels_of, mat_of, rows_of, table_out};
 use crate::run::{interruptible, to_python};
-use mahala::{Knn, Labels, LocalMaps, Neighbors};
+use mahala::local::LocalMaps;
+use mahala::neighbors::Neighbors;
+use mahala::{Knn, Labels};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

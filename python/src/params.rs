@@ -2,7 +2,11 @@
 
 use crate::array::mat_of;
 use crate::run::to_python;
-use mahala::{Balance, Components, Folds, Gmml, Labels, PairRule, Prior, Regularization, Spd, TChoice};
+use mahala::data::Folds;
+use mahala::geometry::Spd;
+use mahala::gmml::{Components, PairRule, Prior, Regularization, TChoice};
+use mahala::scatter::Balance;
+use mahala::{Gmml, Labels};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -89,7 +89,7 @@ mod tests {
     use mahala::learner::Order;
 
     fn learn(rows: &Rows) -> Result<Metric> {
-        let pairs = mahala::Pairs::new(Vec::new(), rows.len(), rows.len())?;
+        let pairs = mahala::pairs::Pairs::new(Vec::new(), rows.len(), rows.len())?;
         Ok(Covariance::default().learn(&Training::Paired(rows, &pairs), &mut |_| Order::GoOn)?.metric)
     }
 

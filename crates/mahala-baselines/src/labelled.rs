@@ -143,7 +143,8 @@ pub(crate) fn row_major(matrix: MatRef<'_, f64>) -> Vec<f64> {
 /// The error of a gradient against central differences at a random `L`, relative to its norm.
 #[cfg(test)]
 pub(crate) fn gradient_error(rank: usize, function: impl Fn(&Labelled, &[f64], &mut [f64]) -> f64) -> f64 {
-    use mahala::{Labels, Random};
+    use mahala::Labels;
+    use mahala::data::Random;
     let (n, d) = (40, 4);
     let mut random = Random::new(11, 0);
     let mut numbers = |n: usize| (0..n).map(|_| 2.0 * random.uniform() - 1.0).collect::<Vec<f64>>();

@@ -40,7 +40,7 @@ pub(crate) type Function<'a> = dyn FnMut(&[f64], &mut [f64]) -> f64 + 'a;
 
 /// A point, the function there and its gradient.
 #[derive(Clone)]
-struct Point {
+struct Iterate {
     point: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
@@ -54,7 +54,7 @@ pub(crate) fn minimise(
     observer: &mut Observer<'_>,
 ) -> Result<(Vec<f64>, Report)> {
     check_limits(limits)?;
-    let mut here = Point { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
+    let mut here = Iterate { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
     here.value = function(&here.point, &mut here.gradient);
     if !here.value.is_finite() || here.gradient.iter().any(|g| !g.is_finite()) {
         return Err(Error::OutOfRange { what: "the objective at the start" });
@@ -104,7 +104,7 @@ pub(crate) fn check_limits(limits: &Limits) -> Result<()> {
 }
 
 /// One iteration; None if no step lowers the function, not even along the gradient.
-fn step(function: &mut Function<'_>, here: &Point, memory: &mut Memory) -> Option<Point> {
+fn step(function: &mut Function<'_>, here: &Iterate, memory: &mut Memory) -> Option<Iterate> {
     let direction = memory.direction(&here.gradient);
     let first = if memory.0.is_empty() { 1.0 / norm(&here.gradient) } else { 1.0 };
     let mut next = search(function, here, &direction, first);
@@ -120,17 +120,17 @@ fn step(function: &mut Function<'_>, here: &Point, memory: &mut Memory) -> Optio
 }
 
 /// A point along `direction` that meets Wolfe's weak conditions, or the lowest seen if none does in time.
-fn search(function: &mut Function<'_>, here: &Point, direction: &[f64], first: f64) -> Option<Point> {
+fn search(function: &mut Function<'_>, here: &Iterate, direction: &[f64], first: f64) -> Option<Iterate> {
     let slope = dot(&here.gradient, direction);
     if slope >= 0.0 || !slope.is_finite() || !first.is_finite() {
         return None;
     }
     let mut low = Probe { step: 0.0, value: here.value, slope };
     let mut high: Option<Probe> = None;
-    let mut best: Option<Point> = None;
+    let mut best: Option<Iterate> = None;
     let mut length = first;
     for _ in 0..TRIALS {
-        let mut place = Point { gradient: vec![0.0; direction.len()], point: Vec::new(), value: 0.0 };
+        let mut place = Iterate { gradient: vec![0.0; direction.len()], point: Vec::new(), value: 0.0 };
         place.point = here.point.iter().zip(direction).map(|(x, p)| x + length * p).collect();
         place.value = function(&place.point, &mut place.gradient);
         let probe = Probe { step: length, value: place.value, slope: dot(&place.gradient, direction) };
@@ -183,7 +183,7 @@ fn between(low: &Probe, high: &Probe) -> f64 {
 struct Memory(VecDeque<(Vec<f64>, Vec<f64>, f64)>);
 
 impl Memory {
-    fn store(&mut self, from: &Point, to: &Point) {
+    fn store(&mut self, from: &Iterate, to: &Iterate) {
         let minus = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f64>>();
         let (s, y) = (minus(&to.point, &from.point), minus(&to.gradient, &from.gradient));
         let curvature = dot(&s, &y);

@@ -103,7 +103,7 @@ impl<'a> Reach<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mahala::Random;
+    use mahala::data::Random;
 
     #[test]
     fn every_pair_in_reach_is_found_once() {

@@ -5,8 +5,9 @@
 mod common;
 
 use common::{gaussian, wrong};
+use mahala::data::Random;
 use mahala::learner::{Order, Training, learn_standardized};
-use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Random, Rows};
+use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Rows};
 use mahala_baselines::named;
 use serde_json::json;
 

@@ -5,12 +5,15 @@
 mod common;
 
 use faer::Mat;
+use mahala::auto::Recipe;
+use mahala::data::Random;
+use mahala::footprint::{memory_limit_gb, set_memory_limit_gb};
+use mahala::gmml::{Components, CrossValidation, Regularization, TChoice};
+use mahala::kernel::{Kernel, KernelGmml};
 use mahala::learner::{Learner, Order, Training};
-use mahala::{
-    Components, CrossValidation, Dataset, Error, Gmml, Kernel, KernelGmml, Labels, LocalGmml, Locality,
-    Metric, Pair, Pairs, Random, Recipe, Regularization, Result, Rows, TChoice, memory_limit_gb,
-    set_memory_limit_gb,
-};
+use mahala::local::{LocalGmml, Locality};
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Dataset, Error, Gmml, Labels, Metric, Result, Rows};
 use mahala_baselines::{Covariance, FlatGeo, Lmnn, Mcml, NAMES, Nca, Start, named};
 use serde_json::json;
 use std::sync::Mutex;

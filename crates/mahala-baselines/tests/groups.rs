@@ -5,8 +5,11 @@
 mod common;
 
 use common::repeated;
+use mahala::data::Folds;
+use mahala::gmml::{CrossValidation, Regularization};
 use mahala::learner::{Learner, Order, Training};
-use mahala::{CrossValidation, Dataset, Error, Folds, Gmml, Labels, Regularization, Rows, wrong_votes};
+use mahala::neighbors::wrong_votes;
+use mahala::{Dataset, Error, Gmml, Labels, Rows};
 use mahala_baselines::{GammaChoice, Itml};
 
 /// The least cross-validated error of a fit that chose t.

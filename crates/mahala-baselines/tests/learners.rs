@@ -5,8 +5,10 @@
 mod common;
 
 use common::{blobs, bundled, reference, rescaled};
+use mahala::geometry::Spd;
 use mahala::learner::{Learned, Learner, Order, Outcome, Training, learn_standardized};
-use mahala::{Dataset, Error, Labels, Mat, Model, Pair, Pairs, Rows, Spd};
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Dataset, Error, Labels, Mat, Model, Rows};
 use mahala_baselines::{
     Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Lmnn, Mcml, Mmc, NAMES, Nca, named,
 };

@@ -6,7 +6,8 @@ mod common;
 
 use common::{blobs, bundled, gaussian, labelled, number, reference, rescaled, table};
 use mahala::learner::{Learned, Learner, Order, Outcome, Training};
-use mahala::{Dataset, Error, Knn, Labels, MatRef, Metric, Pair, Pairs, Result, Rows};
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Dataset, Error, Knn, Labels, MatRef, Metric, Result, Rows};
 use mahala_baselines::{Hinge, Lmnn, Mcml, Nca, Start};
 
 fn learn(method: &dyn Learner, data: &Dataset) -> Result<Learned> {
@@ -137,7 +138,7 @@ fn mcml_reaches_the_minimum_of_projected_gradients() {
 
 /// Two columns that tell the classes apart, four of noise three times as wide.
 fn noisy(n: usize, seed: u64) -> Dataset {
-    let mut random = mahala::Random::new(seed, 1);
+    let mut random = mahala::data::Random::new(seed, 1);
     let cell = |cell: usize, x: f64| if cell % 6 < 2 { x + 3.0 * ((cell / 6) % 3) as f64 } else { 3.0 * x };
     let values = (0..6 * n).map(|at| cell(at, gaussian(&mut random))).collect();
     Dataset::new(Rows::new(values, 6).unwrap(), Labels::new((0..n).map(|i| (i % 3).to_string()))).unwrap()

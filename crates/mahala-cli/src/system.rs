@@ -20,7 +20,7 @@ pub(crate) fn tell_memory() {
     let addresses = unused_addresses().map(|left| left.saturating_sub(RESERVED.load(Relaxed)));
     let left = [unused_memory(), unused_group_memory(), addresses];
     if let Some(least) = left.into_iter().flatten().min() {
-        mahala::set_memory_limit_gb(least.saturating_sub(SPARE) as f64 / 1e9);
+        mahala::footprint::set_memory_limit_gb(least.saturating_sub(SPARE) as f64 / 1e9);
     }
 }
 

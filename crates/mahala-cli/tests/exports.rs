@@ -8,7 +8,7 @@
 mod common;
 
 use common::{Place, cells, npy_numbers, numbers};
-use mahala::Random;
+use mahala::data::Random;
 
 type Table = Vec<Vec<f64>>;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Place, cells, numbers};
-use mahala::Calibration;
+use mahala::metric::Calibration;
 use std::fmt::Write as _;
 
 /// The irises with a column of weights, 0 to 3, as `weighted.csv`, and each row that often as `repeated.csv`.

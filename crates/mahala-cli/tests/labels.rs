@@ -116,7 +116,7 @@ fn parts_of_different_formats_are_merged_class_by_class() {
     }
     let told = place.ok("merge 0.moments 1.moments 2.moments 3.moments -o all.moments").stderr;
     assert!(!told.contains("note"), "{told}");
-    let all = mahala::Moments::from_bytes(&place.read("all.moments")).unwrap();
+    let all = mahala::scatter::Moments::from_bytes(&place.read("all.moments")).unwrap();
     let classes: Vec<(&str, u64)> = all.classes().iter().map(|class| (class.name(), class.rows())).collect();
     assert_eq!(classes, [("0", 24), ("1", 24)]);
 }

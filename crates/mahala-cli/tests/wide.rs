@@ -5,7 +5,7 @@
 mod common;
 
 use common::Place;
-use mahala::Random;
+use mahala::data::Random;
 
 /// 24 rows of 400 columns, one cell in eight not 0, as CSV and as LIBSVM; two classes.
 fn write_wide(place: &Place) {

@@ -14,7 +14,7 @@ use crate::scalar::number_label;
 use crate::source::Source;
 use crate::table::Table;
 use crate::table_builder::{TableBuilder, check_rows};
-use mahala::SparseRows;
+use mahala::data::SparseRows;
 use std::mem;
 
 /// Reads a sparse file; the label is what stands before the first pair.

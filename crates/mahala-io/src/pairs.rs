@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use mahala::Pairs;
+use mahala::pairs::Pairs;
 
 use crate::error::ReadError;
 use crate::options::ReadOptions;

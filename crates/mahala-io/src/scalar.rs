@@ -23,7 +23,7 @@ impl Scalar<'_> {
     }
 
     /// The value as a label: the shortest text that reads back as the same number, see
-    /// [`mahala::canonical_label`]. NaN is a missing label; text that is not UTF-8 is lossy.
+    /// [`mahala::data::canonical_label`]. NaN is a missing label; text that is not UTF-8 is lossy.
     pub(crate) fn label(&self) -> Option<String> {
         match *self {
             Scalar::Bool(value) => Some(value.to_string()),
@@ -56,7 +56,7 @@ fn canonical(number: &str) -> String {
     let number = number.replace('E', "e");
     let signed = number.contains("e-") || number.contains("e+");
     let number = if signed { number } else { number.replace('e', "e+") };
-    mahala::canonical_label(&number).into_owned()
+    mahala::data::canonical_label(&number).into_owned()
 }
 
 /// The value of a half-precision number, from its bits.

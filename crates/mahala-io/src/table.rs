@@ -1,6 +1,6 @@
 //! Tables in memory: rows of numbers with their labels, and small tables of text.
 
-use mahala::SparseRows;
+use mahala::data::SparseRows;
 
 use crate::error::{ReadError, shell};
 

@@ -1,6 +1,8 @@
 //! Rows and labels: learn a metric on one half of Wine, test it on the other, against the plain distance.
 
-use mahala::{Dataset, Folds, Gmml, Labels, Metric, Random, Rows, wrong_votes};
+use mahala::data::{Folds, Random};
+use mahala::neighbors::wrong_votes;
+use mahala::{Dataset, Gmml, Labels, Metric, Rows};
 
 fn main() -> mahala::Result<()> {
     let data = wine()?;

@@ -1,6 +1,8 @@
 //! No labels at all: six rows, and what somebody knows about some pairs of them.
 
-use mahala::{Gmml, Pair, Pairs, Rows, TChoice};
+use mahala::gmml::TChoice;
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Gmml, Rows};
 
 fn main() -> mahala::Result<()> {
     // The second column tells the two kinds apart; the first is noise.

@@ -1,6 +1,9 @@
 //! Rows that never fit together: each part is summed where it is, the sums travel as bytes.
 
-use mahala::{Gmml, Labels, MatRef, Moments, Random, TChoice};
+use mahala::data::Random;
+use mahala::gmml::TChoice;
+use mahala::scatter::Moments;
+use mahala::{Gmml, Labels, MatRef};
 
 fn main() -> mahala::Result<()> {
     let mut total = Moments::new(3)?;

@@ -22,21 +22,21 @@
 //!
 //! | type | paper | what it is |
 //! |---|---|---|
-//! | [`Rows`], [`SparseRows`], [`Labels`], [`Dataset`] | | finite rows, class labels: the only way in for data |
-//! | [`Pairs`] | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
-//! | [`Moments`], [`Window`] | | per class count, mean, scatter: update, merge, subtract, forget |
-//! | [`ClassMeans`], [`Summed`] | | two passes, for too many classes to keep moments; sums of rows that are not kept |
-//! | [`Scatter`] | eq. 7 | `S` and `D`, from pairs or moments |
-//! | [`Spd`] | | a positive definite matrix, by construction |
-//! | [`Geodesic`] | `♯_t`, `δ_R` | the path, factorised once, any t |
+//! | [`Rows`], [`SparseRows`](data::SparseRows), [`Labels`], [`Dataset`] | | finite rows, class labels: the only way in for data |
+//! | [`Pairs`](pairs::Pairs) | 𝒮, 𝒟 | pairs given, all, or sampled `40c(c−1)` |
+//! | [`Moments`](scatter::Moments), [`Window`](scatter::Window) | | per class count, mean, scatter: update, merge, subtract, forget |
+//! | [`ClassMeans`](scatter::ClassMeans), [`Summed`](scatter::Summed) | | two passes, for too many classes to keep moments; sums of rows that are not kept |
+//! | [`Scatter`](scatter::Scatter) | eq. 7 | `S` and `D`, from pairs or moments |
+//! | [`Spd`](geometry::Spd) | | a positive definite matrix, by construction |
+//! | [`Geodesic`](geometry::Geodesic) | `♯_t`, `δ_R` | the path, factorised once, any t |
 //! | [`Gmml`] | Algorithm 1 | parameters → [`Fit`]: metric and diagnostics |
-//! | [`h`], [`gradient_of_h`], [`regularized_objective`], [`h_t`] | eqs. 8, 12, 13, 17 | what is minimised |
-//! | [`KernelGmml`] | | the same in the feature space of a kernel |
+//! | [`h`](geometry::h), [`gradient_of_h`](geometry::gradient_of_h), [`regularized_objective`](geometry::regularized_objective), [`h_t`](geometry::h_t) | eqs. 8, 12, 13, 17 | what is minimised |
+//! | [`KernelGmml`](kernel::KernelGmml) | | the same in the feature space of a kernel |
 //! | [`Metric`] | `d_A` | `L` with `A = LᵀL`: distance, transform, rank |
 //! | [`Knn`] | | exact nearest neighbours and their vote |
-//! | [`CrossValidation`] | Sec. 3.1 | folds, errors over t, the two-step choice |
-//! | [`Balance`], [`Calibration`], [`Pairs::graded`], [`LocalGmml`] | | beyond the paper |
-//! | [`learners`] | Sec. 4 | the methods the paper compares with, behind one trait |
+//! | [`CrossValidation`](gmml::CrossValidation) | Sec. 3.1 | folds, errors over t, the two-step choice |
+//! | [`Balance`](scatter::Balance), [`Calibration`](metric::Calibration), [`Pairs::graded`](pairs::Pairs::graded), [`LocalGmml`](local::LocalGmml) | | beyond the paper |
+//! | [`learner`] | Sec. 4 | the trait of every method; those the paper compares with are in `mahala-baselines` |
 //! | [`Model`] | | the model file |
 //!
 //! # Example
@@ -59,7 +59,7 @@
 //!
 //! Nothing is printed, no clock, environment or global generator is read: randomness is a seed. The same
 //! input and seed give the same bits, whatever the number of threads. Every error names what was wrong, the
-//! value seen, the value allowed and the remedy. A fit whose estimated memory exceeds [`memory_limit_gb`] is refused
+//! value seen, the value allowed and the remedy. A fit whose estimated memory exceeds [`memory_limit_gb`](footprint::memory_limit_gb) is refused
 //! before it allocates.
 #![forbid(unsafe_code)]
 
@@ -78,32 +78,14 @@ pub mod neighbors;
 pub mod pairs;
 pub mod scatter;
 
-pub use auto::{Auto, AutoFit, KernelChoice, Recipe, Round, Trial};
-pub use data::{
-    ColumnStatistics, Dataset, Folds, Labels, Random, Rows, SparseRows, Stream, canonical_label, same_label,
-};
-pub use error::{Error, MemoryRemedy, Result};
+pub use auto::{Auto, AutoFit};
+pub use data::{Dataset, Labels, Rows};
+pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
-pub use footprint::{Shape, memory_limit_gb, set_memory_limit_gb};
-pub use geometry::{
-    Geodesic, Spd, geometric_mean, gradient_of_h, h, h_t, logdet_divergence, regularized_objective,
-    riemannian_distance, symmetrized_logdet_divergence,
-};
-pub use gmml::{
-    Components, Criterion, CrossValidation, Diagnostics, Fit, Gmml, HeldOut, LearnedSpan, PairRule, Prior,
-    Regularization, Selection, Solution, Subspace, TChoice, VALUES_OF_T, Watch, analytic_shrinkage,
-    two_step_search,
-};
-pub use kernel::{Kernel, KernelFit, KernelGmml, KernelMap, KernelMetric};
-pub use local::{LocalGmml, LocalMaps, LocalMetrics, Locality, SHARES, Share};
-pub use metric::{
-    Calibration, Metric, area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels,
-    threshold_in_coordinates,
-};
-pub use model::{Model, Precision, onnx_model, write_file};
-pub use neighbors::{Knn, Neighbors, wrong_votes};
-pub use pairs::{Pair, Pairs, pair_budget};
-pub use scatter::{Balance, ClassMeans, ClassMoments, Moments, PairCount, PairSums, Scatter, Summed, Window};
+pub use gmml::{Fit, Gmml};
+pub use metric::Metric;
+pub use model::Model;
+pub use neighbors::Knn;
 
 /// The README's example is a test.
 #[cfg(doctest)]

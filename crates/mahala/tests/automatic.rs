@@ -4,10 +4,12 @@
 mod common;
 
 use common::{gaussian, repeated, wrong};
-use mahala::{
-    Auto, ColumnStatistics, Components, Dataset, Error, Gmml, Labels, Mat, Metric, Model, Pairs, Random,
-    Recipe, Regularization, Round, Rows, Scatter, Subspace, TChoice, analytic_shrinkage,
-};
+use mahala::auto::{Recipe, Round};
+use mahala::data::{ColumnStatistics, Random};
+use mahala::gmml::{Components, Regularization, Subspace, TChoice, analytic_shrinkage};
+use mahala::pairs::Pairs;
+use mahala::scatter::Scatter;
+use mahala::{Auto, Dataset, Error, Gmml, Labels, Mat, Metric, Model, Rows};
 
 /// Classes that differ in the first two columns; the others are noise of growing width.
 fn clouds(sizes: &[usize], columns: usize, seed: u64) -> Dataset {

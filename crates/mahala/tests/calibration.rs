@@ -4,10 +4,11 @@
 mod common;
 
 use common::bundled;
-use mahala::{
-    Calibration, Components, Error, Gmml, HeldOut, Metric, Model, Pair, Pairs, Random, TChoice,
-    best_threshold, squared_pair_distances,
-};
+use mahala::data::Random;
+use mahala::gmml::{Components, HeldOut, TChoice};
+use mahala::metric::{Calibration, best_threshold, squared_pair_distances};
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Error, Gmml, Metric, Model};
 use serde_json::Value;
 
 /// Values of scikit-learn; `reference/make_calibration_references.py` wrote them.

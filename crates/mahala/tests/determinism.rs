@@ -4,9 +4,10 @@
 mod common;
 
 use common::{blobs, bundled};
-use mahala::{
-    Components, Dataset, Fit, Gmml, Knn, Metric, Model, Moments, PairRule, Pairs, Scatter, TChoice,
-};
+use mahala::gmml::{Components, PairRule, TChoice};
+use mahala::pairs::Pairs;
+use mahala::scatter::{Moments, Scatter};
+use mahala::{Dataset, Fit, Gmml, Knn, Metric, Model};
 
 /// Runs the work in pools of 1, 2 and 5 threads.
 fn in_pools<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {

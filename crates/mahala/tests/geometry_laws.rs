@@ -8,9 +8,10 @@
 mod common;
 
 use common::{EPS, gaussian, orthogonal, relative_difference, spd, with_spectrum};
-use mahala::{
-    Geodesic, Mat, Random, Spd, geometric_mean, logdet_divergence, riemannian_distance,
-    symmetrized_logdet_divergence,
+use mahala::Mat;
+use mahala::data::Random;
+use mahala::geometry::{
+    Geodesic, Spd, geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence,
 };
 use proptest::prelude::*;
 

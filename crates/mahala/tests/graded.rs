@@ -4,7 +4,11 @@
 mod common;
 
 use common::{bundled, gaussian, relative_difference};
-use mahala::{Error, Gmml, Labels, Pair, Pairs, Random, Rows, Scatter, TChoice};
+use mahala::data::Random;
+use mahala::gmml::TChoice;
+use mahala::pairs::{Pair, Pairs};
+use mahala::scatter::Scatter;
+use mahala::{Error, Gmml, Labels, Rows};
 
 #[test]
 fn zero_and_one_are_the_plain_marks() {

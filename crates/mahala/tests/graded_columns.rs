@@ -9,10 +9,12 @@ mod common;
 mod graded;
 
 use common::{numbers, reference, spd};
-use mahala::{
-    Components, Dataset, Geodesic, Gmml, Labels, LocalGmml, Locality, Mat, MatRef, Metric, Moments, Pair,
-    Pairs, Regularization, Rows, Scatter, Share, Spd, Subspace, TChoice, riemannian_distance,
-};
+use mahala::geometry::{Geodesic, Spd, riemannian_distance};
+use mahala::gmml::{Components, Regularization, Subspace, TChoice};
+use mahala::local::{LocalGmml, Locality, Share};
+use mahala::pairs::{Pair, Pairs};
+use mahala::scatter::{Moments, Scatter};
+use mahala::{Dataset, Gmml, Labels, Mat, MatRef, Metric, Rows};
 
 fn gmml() -> Gmml {
     Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }

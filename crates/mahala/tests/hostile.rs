@@ -4,10 +4,11 @@
 mod common;
 
 use common::{EPS, blobs, bundled, gaussian, labelled, relative_difference, rescaled, table};
-use mahala::{
-    Components, Dataset, Error, Fit, Gmml, Knn, Labels, Mat, Metric, Moments, PairRule, Prior, Random,
-    Regularization, Result, Rows, Spd, TChoice,
-};
+use mahala::data::Random;
+use mahala::geometry::Spd;
+use mahala::gmml::{Components, PairRule, Prior, Regularization, TChoice};
+use mahala::scatter::Moments;
+use mahala::{Dataset, Error, Fit, Gmml, Knn, Labels, Mat, Metric, Result, Rows};
 
 /// Fixed and cross-validated t, all and sampled pairs.
 fn every_way() -> Vec<Gmml> {
@@ -351,7 +352,7 @@ fn too_many_columns_for_the_memory_are_refused_before_any_is_taken() {
     for gmml in every_way() {
         assert!(gmml.fit(&data).is_err());
     }
-    let pairs = mahala::Pairs::new(vec![mahala::Pair::similar(0, 1)], 2, 2).unwrap();
+    let pairs = mahala::pairs::Pairs::new(vec![mahala::pairs::Pair::similar(0, 1)], 2, 2).unwrap();
     assert_eq!(refusal(fixed(0.5).fit_pairs(&rows, &pairs)), message);
     let error = fixed(0.5).fit_moments(&Moments::new(d).unwrap()).unwrap_err();
     assert!(matches!(error, Error::Memory { d: 100_000, .. }), "{error}");
@@ -416,7 +417,7 @@ fn an_empty_table_is_refused_by_everything_that_needs_rows() {
     let none = Rows::new(vec![], 2).unwrap();
     assert!(Knn::new(none.clone()).is_err());
     assert!(Dataset::new(none.clone(), Labels::new::<&str>([])).is_err());
-    let pairs = mahala::Pairs::new(vec![], 0, 0).unwrap();
+    let pairs = mahala::pairs::Pairs::new(vec![], 0, 0).unwrap();
     assert_eq!(
         refusal(fixed(0.5).fit_pairs(&none, &pairs)),
         "the table of rows is empty; at least one is needed"

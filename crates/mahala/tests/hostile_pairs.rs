@@ -4,10 +4,11 @@
 mod common;
 
 use common::{EPS, bundled, relative_difference, table};
-use mahala::{
-    Error, Fit, Gmml, Metric, Pair, Pairs, Result, Rows, Scatter, TChoice, area_under_curve,
-    squared_pair_distances,
-};
+use mahala::gmml::TChoice;
+use mahala::metric::{area_under_curve, squared_pair_distances};
+use mahala::pairs::{Pair, Pairs};
+use mahala::scatter::Scatter;
+use mahala::{Error, Fit, Gmml, Metric, Result, Rows};
 
 fn fixed(t: f64) -> Gmml {
     Gmml { t: TChoice::Fixed(t), ..Gmml::default() }
@@ -174,7 +175,7 @@ fn tables_that_do_not_fit_are_refused() {
 #[test]
 fn standardised_differences_do_not_depend_on_their_unit() {
     let iris = bundled("iris.csv");
-    let list = Pairs::sampled(iris.labels(), &mut mahala::Random::new(3, 0));
+    let list = Pairs::sampled(iris.labels(), &mut mahala::data::Random::new(3, 0));
     let ends = |second: bool| -> Vec<usize> {
         list.as_slice().iter().map(|p| if second { p.second } else { p.first }).collect()
     };

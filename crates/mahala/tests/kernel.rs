@@ -4,9 +4,10 @@
 mod common;
 
 use common::{bundled, number, numbers, reference};
-use mahala::{
-    Dataset, Error, Gmml, Kernel, KernelFit, KernelGmml, Knn, Labels, Random, Regularization, Rows, TChoice,
-};
+use mahala::data::Random;
+use mahala::gmml::{Regularization, TChoice};
+use mahala::kernel::{Kernel, KernelFit, KernelGmml};
+use mahala::{Dataset, Error, Gmml, Knn, Labels, Rows};
 
 fn at(t: f64, regularization: Regularization) -> Gmml {
     Gmml { t: TChoice::Fixed(t), regularization, ..Gmml::default() }

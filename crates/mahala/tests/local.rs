@@ -4,10 +4,13 @@
 mod common;
 
 use common::{bundled, gaussian, halves, relative_difference};
-use mahala::{
-    Components, Dataset, Error, Gmml, Knn, Labels, LocalGmml, LocalMaps, Locality, Mat, Model, Pairs, Random,
-    Regularization, Rows, SHARES, Scatter, Share, Spd, TChoice, analytic_shrinkage, geometric_mean,
-};
+use mahala::data::Random;
+use mahala::geometry::{Spd, geometric_mean};
+use mahala::gmml::{Components, Regularization, TChoice, analytic_shrinkage};
+use mahala::local::{LocalGmml, LocalMaps, Locality, SHARES, Share};
+use mahala::pairs::Pairs;
+use mahala::scatter::Scatter;
+use mahala::{Dataset, Error, Gmml, Knn, Labels, Mat, Model, Rows};
 
 /// Inverses and products of matrices of condition up to 1e7.
 const ROUNDING: f64 = 1e-7;
@@ -37,7 +40,7 @@ fn without_a_share_it_is_the_global_metric_to_the_bit() {
 fn one_against_rest(data: &Dataset, class: u32) -> Scatter {
     let codes = data.labels().codes();
     let all = Pairs::all(data.labels());
-    let about = |&&p: &&mahala::Pair| codes[p.first] == class || codes[p.second] == class;
+    let about = |&&p: &&mahala::pairs::Pair| codes[p.first] == class || codes[p.second] == class;
     let chosen = all.as_slice().iter().filter(about).copied().collect();
     Scatter::from_pairs(data.rows(), &Pairs::new(chosen, data.len(), data.len()).unwrap()).unwrap()
 }

@@ -4,9 +4,9 @@
 mod common;
 
 use common::blobs;
-use mahala::{
-    Error, Gmml, Kernel, KernelGmml, KernelMetric, Labels, Mat, Metric, Model, Regularization, Rows, TChoice,
-};
+use mahala::gmml::{Regularization, TChoice};
+use mahala::kernel::{Kernel, KernelGmml, KernelMetric};
+use mahala::{Error, Gmml, Labels, Mat, Metric, Model, Rows};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

@@ -4,9 +4,11 @@
 mod common;
 
 use common::{EPS, blobs, labelled, relative_difference, table};
-use mahala::{
-    ClassMoments, Dataset, Error, Gmml, Labels, Mat, MatRef, Moments, Pairs, Random, Rows, Scatter, TChoice,
-};
+use mahala::data::Random;
+use mahala::gmml::TChoice;
+use mahala::pairs::Pairs;
+use mahala::scatter::{ClassMoments, Moments, Scatter};
+use mahala::{Dataset, Error, Gmml, Labels, Mat, MatRef, Rows};
 use proptest::prelude::*;
 
 /// The full matrix behind the lower triangle that moments keep.

@@ -9,7 +9,8 @@
 mod common;
 
 use common::gaussian;
-use mahala::{Dataset, Gmml, Knn, Labels, Metric, Random, Rows};
+use mahala::data::Random;
+use mahala::{Dataset, Gmml, Knn, Labels, Metric, Rows};
 
 /// As many fresh rows are tested as were learned on, and at least so many: with more of them the test would see
 /// differences that nobody could foresee. (With 1,000 for each of 200 tables one of 60 rows is worse by 5.3 points, p = 3e-6;

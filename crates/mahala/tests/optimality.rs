@@ -4,10 +4,10 @@
 mod common;
 
 use common::{EPS, gaussian, relative_difference, scatter_of, spd};
-use mahala::{
-    Geodesic, Gmml, Mat, MatRef, Prior, Random, Regularization, Spd, geometric_mean, gradient_of_h, h, h_t,
-    regularized_objective,
-};
+use mahala::data::Random;
+use mahala::geometry::{Geodesic, Spd, geometric_mean, gradient_of_h, h, h_t, regularized_objective};
+use mahala::gmml::{Prior, Regularization};
+use mahala::{Gmml, Mat, MatRef};
 
 /// ‖ASA − D‖_F / (‖A‖_F² ‖S‖_F d eps): a backward stable answer has it near or below 1.
 fn scaled_residual(a: MatRef<'_, f64>, s: MatRef<'_, f64>, d: MatRef<'_, f64>) -> f64 {

@@ -4,10 +4,14 @@
 mod common;
 
 use common::{EPS, bundled, matrix, number, numbers, reference, relative_difference, scatter_of};
-use mahala::{
-    Geodesic, Gmml, Knn, Labels, Moments, Pairs, Prior, Regularization, Rows, Scatter, Spd, h, h_t,
-    logdet_divergence, regularized_objective, riemannian_distance, symmetrized_logdet_divergence,
+use mahala::geometry::{
+    Geodesic, Spd, h, h_t, logdet_divergence, regularized_objective, riemannian_distance,
+    symmetrized_logdet_divergence,
 };
+use mahala::gmml::{Prior, Regularization};
+use mahala::pairs::Pairs;
+use mahala::scatter::{Moments, Scatter};
+use mahala::{Gmml, Knn, Labels, Rows};
 
 /// How far each case of `geodesic.json` may be off, some four times what was reached: for the points of
 /// the geodesic (‖Â − A‖_F / ‖A‖_F, largest over t), and for distances and objectives, which need the

@@ -1,7 +1,9 @@
 //! Splits given from outside: t is chosen on them, whole and as they are.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use mahala::{Dataset, Folds, Gmml, Labels, LocalGmml, Random, Rows, SparseRows};
+use mahala::data::{Folds, Random, SparseRows};
+use mahala::local::LocalGmml;
+use mahala::{Dataset, Gmml, Labels, Rows};
 
 /// Two classes in four columns, in pairs of nearly equal rows: 2i and 2i + 1 are one group.
 fn twins() -> (Dataset, Labels) {

@@ -4,10 +4,12 @@
 mod common;
 
 use common::{bundled, gaussian, halves, labelled};
-use mahala::{
-    Components, Dataset, Gmml, Labels, Metric, Pair, Pairs, Random, Rows, TChoice, area_under_curve,
-    squared_pair_distances, wrong_votes,
-};
+use mahala::data::Random;
+use mahala::gmml::{Components, TChoice};
+use mahala::metric::{area_under_curve, squared_pair_distances};
+use mahala::neighbors::wrong_votes;
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Dataset, Gmml, Labels, Metric, Rows};
 
 fn transformed(metric: &Metric, data: &Dataset) -> Dataset {
     Dataset::new(metric.transform(data.rows()).unwrap(), data.labels().clone()).unwrap()

@@ -1,9 +1,9 @@
 //! Sums in place of rows: streams, windows, forgetting, two passes.
 
-use mahala::{
-    Balance, ClassMeans, Dataset, Error, Gmml, Labels, Mat, Moments, Random, Rows, Scatter, Summed, TChoice,
-    Window,
-};
+use mahala::data::Random;
+use mahala::gmml::TChoice;
+use mahala::scatter::{Balance, ClassMeans, Moments, Scatter, Summed, Window};
+use mahala::{Dataset, Error, Gmml, Labels, Mat, Rows};
 
 /// Rows of classes that differ in place and in shape; the last column is constant.
 fn data(n: usize, d: usize, classes: usize, seed: u64) -> Dataset {
@@ -142,7 +142,7 @@ fn a_hundred_thousand_classes_of_256_columns_are_learned_from() {
         }
     }
     assert_eq!(means.class_count(), classes);
-    let mut sums = None::<mahala::PairSums>;
+    let mut sums = None::<mahala::scatter::PairSums>;
     for &k in &blocks {
         let part = if k % 10 == 0 {
             let block = block(k);

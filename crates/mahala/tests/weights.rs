@@ -4,10 +4,11 @@
 mod common;
 
 use common::{bundled, gaussian, relative_difference};
-use mahala::{
-    Balance, Criterion, CrossValidation, Dataset, Error, Gmml, Labels, Mat, Moments, PairRule, Pairs, Random,
-    Regularization, Rows, Scatter, TChoice,
-};
+use mahala::data::Random;
+use mahala::gmml::{Criterion, CrossValidation, PairRule, Regularization, TChoice};
+use mahala::pairs::Pairs;
+use mahala::scatter::{Balance, Moments, Scatter};
+use mahala::{Dataset, Error, Gmml, Labels, Mat, Rows};
 
 /// Rounding of sums of some thousand terms.
 const ROUNDING: f64 = 1e-12;

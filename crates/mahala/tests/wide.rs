@@ -1,10 +1,10 @@
 //! More features than rows: the formula inside the span against the formula itself, dense and sparse.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use mahala::{
-    Components, CrossValidation, Dataset, Error, Gmml, Kernel, KernelGmml, Labels, Mat, MatRef, Metric,
-    Prior, Random, Regularization, Rows, SparseRows, TChoice,
-};
+use mahala::data::{Random, SparseRows};
+use mahala::gmml::{Components, CrossValidation, Prior, Regularization, TChoice};
+use mahala::kernel::{Kernel, KernelGmml};
+use mahala::{Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Rows};
 
 fn wide(n: usize, d: usize, seed: u64) -> Dataset {
     let mut random = Random::new(seed, 0);
@@ -23,7 +23,7 @@ fn at(t: f64, regularization: Regularization) -> Gmml {
 
 /// The dense formula: any prior matrix is solved in all columns, and this one is the identity.
 fn dense(gmml: &Gmml, d: usize) -> Gmml {
-    let identity = mahala::Spd::new(Mat::identity(d, d)).unwrap();
+    let identity = mahala::geometry::Spd::new(Mat::identity(d, d)).unwrap();
     Gmml { prior: Prior::Matrix(identity), ..gmml.clone() }
 }
 
@@ -84,8 +84,9 @@ fn the_formula_inside_the_span_equals_the_dense_one() {
 fn pairs_of_new_rows_are_as_far_apart_as_the_metric_says() {
     let fit = at(0.4, Regularization::Lambda(0.5)).fit(&wide(20, 50, 1)).unwrap();
     let new = wide(6, 50, 3);
-    let pairs = mahala::Pairs::all(new.labels());
-    let squared = mahala::squared_pair_distances(&fit.metric, new.rows(), new.rows(), &pairs).unwrap();
+    let pairs = mahala::pairs::Pairs::all(new.labels());
+    let squared =
+        mahala::metric::squared_pair_distances(&fit.metric, new.rows(), new.rows(), &pairs).unwrap();
     for (pair, seen) in pairs.as_slice().iter().zip(squared) {
         let expected =
             fit.metric.squared_distance(new.rows().row(pair.first), new.rows().row(pair.second)).unwrap();
@@ -106,7 +107,7 @@ fn standardised_columns_go_the_same_way() {
 #[test]
 fn sampled_pairs_are_the_same_pairs_in_other_coordinates() {
     let data = wide(25, 60, 4);
-    let gmml = Gmml { pairs: mahala::PairRule::Sampled, ..at(0.5, Regularization::Lambda(0.2)) };
+    let gmml = Gmml { pairs: mahala::gmml::PairRule::Sampled, ..at(0.5, Regularization::Lambda(0.2)) };
     let (inside, all) = (gmml.fit(&data).unwrap(), dense(&gmml, 60).fit(&data).unwrap());
     assert_near(inside.metric.matrix().unwrap().as_ref(), all.metric.matrix().unwrap().as_ref(), 1e-10);
 }

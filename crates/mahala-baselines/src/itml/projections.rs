@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::itml::tests::example;
     use faer::Mat;
-    use mahala::Spd;
+    use mahala::geometry::Spd;
     use mahala::learner::{Order, Training};
 
     /// Stationarity in A and ξ, dual and primal feasibility, complementary slackness.

@@ -363,7 +363,8 @@ mod tests {
 
     /// Rows, some of which see all others and some few.
     fn rows_and_labels(n: usize, d: usize) -> Labelled {
-        use mahala::{Dataset, Labels, Random, Rows};
+        use mahala::data::Random;
+        use mahala::{Dataset, Labels, Rows};
         let mut random = Random::new(5, 0);
         let spread = |cell: usize| if cell < 40 * d { 1.0 } else { 12.0 };
         let values = (0..n * d).map(|cell| spread(cell) * (random.uniform() - 0.5)).collect();

@@ -2,8 +2,9 @@
 
 use crate::options::method::{LIMITS, Method, MethodArgs};
 use anyhow::{Result, anyhow};
+use mahala::gmml::{Components, TChoice};
 use mahala::learner::{Learned, Learner, Order, Report, Step, Training, learn_standardized};
-use mahala::{Components, Fit, Gmml, TChoice};
+use mahala::{Fit, Gmml};
 use mahala_baselines::named;
 use serde_json::{Map, Value, json};
 use std::time::{Duration, Instant};

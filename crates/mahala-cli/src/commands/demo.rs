@@ -8,7 +8,9 @@ use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
 use anyhow::{Context as _, Result};
-use mahala::{Dataset, Gmml, Metric, TChoice, threshold_for_labels};
+use mahala::gmml::TChoice;
+use mahala::metric::threshold_for_labels;
+use mahala::{Dataset, Gmml, Metric};
 use mahala_io::write_atomic;
 use mahala_io::{Header, Missing};
 use mahala_plot::{Panel, ScatterPanels};
@@ -46,9 +48,10 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let fit = gmml.fit(&data)?;
     let curve = tune::curve(&gmml, &data, STEPS)?;
     let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let plane = Gmml { t: TChoice::Fixed(fit.t), rank: Some(mahala::Components::Count(2)), ..gmml.clone() }
-        .fit(&data)?
-        .metric;
+    let plane =
+        Gmml { t: TChoice::Fixed(fit.t), rank: Some(mahala::gmml::Components::Count(2)), ..gmml.clone() }
+            .fit(&data)?
+            .metric;
     let figure = before_and_after(&data, &plane)?;
     let model = fit.into_model(&gmml, table.names, Some((data.rows(), data.labels())), Some(threshold))?;
     let files: [(&str, Vec<u8>); 3] = [

@@ -40,8 +40,8 @@ pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
         mahala::Error::Memory { remedy, .. } => anyhow!(
             "{error}\nhint: {}",
             match remedy {
-                mahala::MemoryRemedy::Principal => "--principal 256",
-                mahala::MemoryRemedy::Landmarks => "--landmarks 500",
+                mahala::error::MemoryRemedy::Principal => "--principal 256",
+                mahala::error::MemoryRemedy::Landmarks => "--landmarks 500",
                 _ => "--method gmml --principal 256",
             }
         ),

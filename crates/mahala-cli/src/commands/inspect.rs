@@ -5,7 +5,9 @@ use crate::options::inspect::Inspect;
 use crate::terminal::format;
 use crate::terminal::message::print_result;
 use anyhow::Result;
-use mahala::{Calibration, Kernel, KernelMap, Model};
+use mahala::Model;
+use mahala::kernel::{Kernel, KernelMap};
+use mahala::metric::Calibration;
 use serde_json::{Value, json};
 
 /// Shows the model.

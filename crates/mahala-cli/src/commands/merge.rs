@@ -5,7 +5,7 @@ use crate::options::merge::Merge;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use anyhow::{Context as _, Result};
-use mahala::{ClassMoments, Moments};
+use mahala::scatter::{ClassMoments, Moments};
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

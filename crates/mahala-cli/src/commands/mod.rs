@@ -21,7 +21,8 @@ pub(crate) mod tune;
 
 use crate::terminal::message::print_message;
 use anyhow::{Result, anyhow, bail};
-use mahala::{Error, Model, Moments};
+use mahala::scatter::Moments;
+use mahala::{Error, Model};
 use mahala_io::AtomicFile;
 use std::fs::canonicalize;
 use std::io::{Read as _, Write as _};

@@ -6,7 +6,10 @@ use crate::options::pairs::PairsCommand;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use anyhow::{Context as _, Result};
-use mahala::{KernelMetric, Model, Pairs, Rows, area_under_curve, squared_pair_distances};
+use mahala::kernel::KernelMetric;
+use mahala::metric::{area_under_curve, squared_pair_distances};
+use mahala::pairs::Pairs;
+use mahala::{Model, Rows};
 use mahala_io::pairs::{PairsFile, read_pairs};
 use serde_json::json;
 use std::io::Write as _;
@@ -84,7 +87,7 @@ fn probabilities(args: &PairsCommand, model: &Model, distances: &[f64]) -> Resul
 
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
     let pairs = file.pairs.as_slice();
-    let right = |(pair, distance): &(&mahala::Pair, &f64)| pair.similar == (**distance <= threshold);
+    let right = |(pair, distance): &(&mahala::pairs::Pair, &f64)| pair.similar == (**distance <= threshold);
     let right: f64 = pairs.iter().zip(distances).filter(right).map(|(pair, _)| pair.weight).sum();
     let all: f64 = pairs.iter().map(|pair| pair.weight).sum();
     let accuracy = if all > 0.0 { right / all } else { 0.0 };

@@ -4,7 +4,9 @@ use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use mahala::{ClassMeans, Dataset, Labels, Moments, PairSums, Random, Rows, Summed};
+use mahala::data::Random;
+use mahala::scatter::{ClassMeans, Moments, PairSums, Summed};
+use mahala::{Dataset, Labels, Rows};
 use mahala_io::{Block, Stream};
 
 /// The most bytes that matrices of each class may take: where two passes are possible, and where they are not.
@@ -30,7 +32,7 @@ pub(crate) struct Reservoir {
 impl Reservoir {
     /// At most so many rows.
     pub(crate) fn new(columns: usize, most: usize, seed: u64) -> Self {
-        let random = Random::of(seed, mahala::Stream::Reservoir);
+        let random = Random::of(seed, mahala::data::Stream::Reservoir);
         Self { rows: Vec::new(), labels: Vec::new(), columns, most, seen: 0, random }
     }
 
@@ -99,7 +101,7 @@ fn all_pairs_within(
 ) -> Result<(Summed, Reservoir)> {
     let d = stream.names.len();
     let sample = || Reservoir::new(d, gmml.selection_rows, gmml.seed);
-    let two_passes = stream.can_be_read_twice() && gmml.balance == mahala::Balance::None;
+    let two_passes = stream.can_be_read_twice() && gmml.balance == mahala::scatter::Balance::None;
     let limit = if two_passes { limits.of_a_file } else { limits.of_a_pipe };
     let mut seen = sample();
     let too_many = match pass(stream, Some(&mut seen), limit)? {
@@ -221,7 +223,9 @@ fn check_columns(stream: &Stream) -> Result<()> {
 mod tests {
     use super::{Limits, all_pairs_within};
     use faer::Mat;
-    use mahala::{Balance, Gmml, TChoice};
+    use mahala::Gmml;
+    use mahala::gmml::TChoice;
+    use mahala::scatter::Balance;
     use mahala_io::ReadOptions;
     use mahala_io::Stream;
     use std::io::Write as _;

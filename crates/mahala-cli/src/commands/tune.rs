@@ -7,7 +7,8 @@ use crate::options::tune::Tune;
 use crate::terminal::message::print_result;
 use crate::terminal::progress::Progress;
 use anyhow::Result;
-use mahala::{CrossValidation, Dataset, Gmml, VALUES_OF_T};
+use mahala::gmml::{CrossValidation, VALUES_OF_T};
+use mahala::{Dataset, Gmml};
 use mahala_plot::{LinePlot, LineSeries, Mark};
 use serde_json::json;
 

@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mahala::{Calibration, HeldOut, Locality, Share};
+use mahala::gmml::HeldOut;
+use mahala::local::{Locality, Share};
+use mahala::metric::Calibration;
 use std::str::FromStr;
 
 /// What more can be learned, and from what.

@@ -6,7 +6,7 @@ use crate::options::kernel::KernelArgs;
 use crate::options::learn::LearnArgs;
 use crate::options::method::{Method, MethodArgs};
 use clap::Args;
-use mahala::PairRule;
+use mahala::gmml::PairRule;
 use mahala_io::ColumnRef;
 use std::path::PathBuf;
 use std::str::FromStr;

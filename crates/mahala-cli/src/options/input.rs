@@ -53,7 +53,9 @@ impl InputArgs {
             sparse: false,
             skip_bad_rows: self.skip_bad_rows,
             // A table grows by doubling, and what is learned from it needs room, too.
-            most_bytes: Some(self.most_bytes.unwrap_or((1e9 * mahala::memory_limit_gb() / 3.0) as u64)),
+            most_bytes: Some(
+                self.most_bytes.unwrap_or((1e9 * mahala::footprint::memory_limit_gb() / 3.0) as u64),
+            ),
         }
     }
 }

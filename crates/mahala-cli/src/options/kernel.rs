@@ -1,7 +1,8 @@
 //! The kernel of `mahala fit`, as it is typed.
 
 use clap::{Args, ValueEnum};
-use mahala::{Gmml, Kernel, KernelGmml, Rows};
+use mahala::kernel::{Kernel, KernelGmml};
+use mahala::{Gmml, Rows};
 
 use crate::options::parse::at_least;
 

@@ -114,7 +114,7 @@ fn quotient(w: u64, q: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mahala::Random;
+    use mahala::data::Random;
 
     /// The general parser must give the same bits and the same length.
     fn check(text: &str) {

@@ -17,7 +17,8 @@ use std::fmt;
 /// neighbourhoods, round after round.
 ///
 /// ```
-/// use mahala::{Dataset, Labels, Recipe, Round, Rows};
+/// use mahala::{Dataset, Labels, Rows};
+/// use mahala::auto::{Recipe, Round};
 /// let rows = Rows::new((0..24).map(|i| f64::from((7 * i) % 24)).collect(), 2)?;
 /// let data = Dataset::new(rows, Labels::new((0..12).map(|i| ["a", "b"][i % 2])))?;
 /// let recipe = Recipe { rounds: vec![Round { neighbors: 3, t: 0.3 }], ..Recipe::all_pairs(0.5) };

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Splits of `0..n` into training and held-out rows: the folds of a partition, or splits that were given.
 ///
 /// ```
-/// use mahala::{Folds, Random};
+/// use mahala::data::{Folds, Random};
 /// let folds = Folds::new(10, 3, &mut Random::new(0, 0))?;
 /// let (train, test) = folds.split(0);
 /// assert_eq!((train.len(), test.len()), (6, 4));
@@ -107,7 +107,7 @@ impl Folds {
     /// by several splits.
     ///
     /// ```
-    /// use mahala::Folds;
+    /// use mahala::data::Folds;
     /// let folds = Folds::given(4, vec![(vec![0, 1], vec![2]), (vec![2, 0], vec![3])])?;
     /// assert_eq!(folds.split(1), (vec![0, 2], vec![3]));
     /// # Ok::<(), mahala::Error>(())

@@ -17,7 +17,7 @@ const MOST_DIGITS: usize = 400;
 /// The rule looks at one label at a time, so that parts of a table agree. It is idempotent.
 ///
 /// ```
-/// use mahala::canonical_label;
+/// use mahala::data::canonical_label;
 /// assert_eq!(canonical_label("+1.0"), "1");
 /// assert_eq!(canonical_label("True"), "true");
 /// assert_eq!(canonical_label("007"), "007");
@@ -36,8 +36,8 @@ pub fn canonical_label(label: &str) -> Cow<'_, str> {
 /// Whether two labels are the same class.
 ///
 /// ```
-/// assert!(mahala::same_label("2", "2.0"));
-/// assert!(!mahala::same_label("2", "02"));
+/// assert!(mahala::data::same_label("2", "2.0"));
+/// assert!(!mahala::data::same_label("2", "02"));
 /// ```
 pub fn same_label(a: &str, b: &str) -> bool {
     a == b || canonical_label(a) == canonical_label(b)

@@ -6,7 +6,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 /// A seeded generator. Different `stream`s of one seed are independent.
 ///
 /// ```
-/// use mahala::Random;
+/// use mahala::data::Random;
 /// let mut a = Random::new(7, 0);
 /// let mut b = Random::new(7, 0);
 /// assert_eq!(a.permutation(5), b.permutation(5));

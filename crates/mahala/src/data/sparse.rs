@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Rows of finite numbers of which only the nonzero ones are stored (CSR).
 ///
 /// ```
-/// use mahala::SparseRows;
+/// use mahala::data::SparseRows;
 /// // 0 5 0
 /// // 7 0 1
 /// let rows = SparseRows::new(vec![0, 1, 3], vec![1, 0, 2], vec![5.0, 7.0, 1.0], 3)?;

@@ -15,7 +15,7 @@ use crate::geometry::spd::Spd;
 /// Different dimensions, or no convergence.
 ///
 /// ```
-/// use mahala::{Spd, logdet_divergence};
+/// use mahala::geometry::{Spd, logdet_divergence};
 /// let x = Spd::diagonal(&[2.0])?;
 /// assert!((logdet_divergence(&x, &Spd::identity(1))? - (1.0 - 2f64.ln())).abs() < 1e-15);
 /// # Ok::<(), mahala::Error>(())
@@ -37,7 +37,7 @@ pub fn logdet_divergence(x: &Spd, y: &Spd) -> Result<f64> {
 /// Different dimensions, or no convergence.
 ///
 /// ```
-/// use mahala::{Spd, symmetrized_logdet_divergence};
+/// use mahala::geometry::{Spd, symmetrized_logdet_divergence};
 /// let x = Spd::diagonal(&[2.0])?;
 /// assert!((symmetrized_logdet_divergence(&x, &Spd::identity(1))? - 0.5).abs() < 1e-15);
 /// # Ok::<(), mahala::Error>(())

@@ -33,7 +33,7 @@ use mahala_kernels::workspace::Workspace;
 /// A geodesic `t ↦ W Λᵗ Wᵀ`, factorised once.
 ///
 /// ```
-/// use mahala::{Geodesic, Spd};
+/// use mahala::geometry::{Geodesic, Spd};
 /// let (s, d) = (Spd::diagonal(&[4.0, 1.0])?, Spd::diagonal(&[1.0, 9.0])?);
 /// let path = Geodesic::from_inverse(&s, &d)?;      // from S⁻¹ to D
 /// let a = path.at(0.5)?;                           // the geometric mean: A S A = D
@@ -61,7 +61,7 @@ pub struct Geodesic {
 /// Different dimensions, t not finite, or a result outside the range of 64-bit numbers.
 ///
 /// ```
-/// use mahala::{Spd, geometric_mean};
+/// use mahala::geometry::{Spd, geometric_mean};
 /// let mean = geometric_mean(&Spd::diagonal(&[2.0])?, &Spd::diagonal(&[8.0])?, 0.5)?;
 /// assert!((mean.as_mat()[(0, 0)] - 4.0).abs() < 1e-15);
 /// # Ok::<(), mahala::Error>(())
@@ -81,7 +81,7 @@ pub fn geometric_mean(a: &Spd, b: &Spd, t: f64) -> Result<Spd> {
 /// Different dimensions, or no convergence.
 ///
 /// ```
-/// use mahala::{Spd, riemannian_distance};
+/// use mahala::geometry::{Spd, riemannian_distance};
 /// let (x, y) = (Spd::identity(2), Spd::diagonal(&[1f64.exp(), 1.0])?);
 /// assert!((riemannian_distance(&x, &y)? - 1.0).abs() < 1e-15);
 /// # Ok::<(), mahala::Error>(())

@@ -22,7 +22,7 @@ use mahala_kernels::blas::product;
 /// `A⁻¹` outside the range of 64-bit numbers.
 ///
 /// ```
-/// use mahala::{Spd, h};
+/// use mahala::geometry::{Spd, h};
 /// let (a, s, d) = (Spd::identity(2), Spd::identity(2), Spd::identity(2));
 /// assert_eq!(h(&a, s.as_mat(), d.as_mat())?, 4.0);
 /// # Ok::<(), mahala::Error>(())

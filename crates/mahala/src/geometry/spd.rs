@@ -14,7 +14,8 @@ use mahala_kernels::workspace::Workspace;
 /// A symmetric positive definite matrix, by construction.
 ///
 /// ```
-/// use mahala::{Mat, Spd};
+/// use mahala::Mat;
+/// use mahala::geometry::Spd;
 /// let matrix = Mat::from_fn(2, 2, |i, j| if i == j { 2.0 } else { 1.0 });
 /// let spd = Spd::new(matrix)?;
 /// assert!((spd.log_det() - 3f64.ln()).abs() < 1e-15);

@@ -78,7 +78,9 @@ impl Gmml {
     /// share of the rows outside.
     ///
     /// ```
-    /// use mahala::{Gmml, Labels, SparseRows, TChoice};
+    /// use mahala::{Gmml, Labels};
+    /// use mahala::data::SparseRows;
+    /// use mahala::gmml::TChoice;
     /// let rows = SparseRows::new(vec![0, 1, 3, 4, 6], vec![0, 0, 7, 1, 1, 9], vec![1.0; 6], 10)?;
     /// let labels = Labels::new(["a", "a", "b", "b"]);
     /// let fit = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit_sparse(&rows, &labels)?;

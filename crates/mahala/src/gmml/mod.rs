@@ -44,7 +44,8 @@ use crate::scatter::balanced::Balance;
 /// The parameters of a fit. [`Gmml::default`] chooses t by cross-validation over all pairs.
 ///
 /// ```
-/// use mahala::{Dataset, Gmml, Labels, Rows, TChoice};
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// use mahala::gmml::TChoice;
 /// // The classes differ in the second column only; the first is noise.
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
@@ -82,7 +83,7 @@ pub struct Gmml {
     /// The seed of pairs and folds.
     pub seed: u64,
     /// The limit on the estimated peak memory above the input; by default the process's limit,
-    /// [`memory_limit_gb`](crate::memory_limit_gb).
+    /// [`memory_limit_gb`](crate::footprint::memory_limit_gb).
     pub memory_limit_gb: f64,
     /// Whether classes of unequal size have equal weight. For labelled rows; pairs have their own weights.
     pub balance: Balance,

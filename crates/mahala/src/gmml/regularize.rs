@@ -330,7 +330,8 @@ fn shrink_to_identity(matrix: &mut Mat<f64>, rho: f64) {
 /// The formula is stated for a target `μI`; applied to correlations the target is the diagonal of `S`.
 ///
 /// ```
-/// use mahala::{Mat, analytic_shrinkage};
+/// use mahala::Mat;
+/// use mahala::gmml::analytic_shrinkage;
 /// let s = Mat::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 0.5 });
 /// assert_eq!(analytic_shrinkage(s.as_ref(), 9.0), 4.0 / (9.0 * 0.5));
 /// assert_eq!(analytic_shrinkage(s.as_ref(), 1.0), 1.0);

@@ -109,7 +109,8 @@ struct SolvedFold {
 /// A cross-validation over t, with its folds solved: each value then costs neighbour searches only.
 ///
 /// ```
-/// use mahala::{CrossValidation, Dataset, Gmml, Labels, Rows};
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// use mahala::gmml::CrossValidation;
 /// let rows = Rows::new((0..20).map(|i| f64::from(i % 10) + f64::from(i / 10) * 100.0).collect(), 1)?;
 /// let data = Dataset::new(rows, Labels::new((0..20).map(|i| ["a", "b"][i / 10])))?;
 /// let search = CrossValidation::new(&Gmml::default(), &data)?;

@@ -1,7 +1,7 @@
 //! Learning from sums: rows that were summed elsewhere, in a stream, or in two passes.
 //!
 //! The closed form needs of labelled rows two matrices, a mean and a scale. They come from [`Moments`] in one
-//! pass, or from [`ClassMeans`](crate::ClassMeans) in two where there are too many classes for a matrix each. t
+//! pass, or from [`ClassMeans`](crate::scatter::ClassMeans) in two where there are too many classes for a matrix each. t
 //! is given, or chosen on a sample of the rows.
 
 use crate::data::Dataset;
@@ -25,7 +25,8 @@ impl Gmml {
     /// Learns from sums over all rows; t is given, or chosen on a sample of the rows as it would be on all.
     ///
     /// ```
-    /// use mahala::{Balance, Dataset, Gmml, Labels, Moments, Rows, Summed};
+    /// use mahala::{Dataset, Gmml, Labels, Rows};
+    /// use mahala::scatter::{Balance, Moments, Summed};
     /// let part = |x: [f64; 3], y: &str| Dataset::new(Rows::new(x.to_vec(), 1)?, Labels::new([y; 3]));
     /// let (a, b) = (part([1.0, 2.0, 3.0], "u")?, part([7.0, 8.0, 9.0], "v")?);
     /// let mut moments = Moments::of(&a)?;

@@ -30,7 +30,9 @@ use faer::{Mat, MatRef};
 /// The parameters of a fit in the feature space of a kernel.
 ///
 /// ```
-/// use mahala::{Dataset, Gmml, Kernel, KernelGmml, Labels, Rows, TChoice};
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// use mahala::gmml::TChoice;
+/// use mahala::kernel::{Kernel, KernelGmml};
 /// // The middle against both sides: not linearly separable.
 /// let rows = Rows::new(vec![-5.0, -4.0, 4.0, 5.0, -0.5, 0.0, 0.5], 1)?;
 /// let data = Dataset::new(rows, Labels::new(["out", "out", "out", "out", "in", "in", "in"]))?;

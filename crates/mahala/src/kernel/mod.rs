@@ -79,7 +79,8 @@ impl Kernel {
 /// Rows to the list of their kernel values with given rows, the landmarks.
 ///
 /// ```
-/// use mahala::{Kernel, KernelMap, Rows};
+/// use mahala::Rows;
+/// use mahala::kernel::{Kernel, KernelMap};
 /// let landmarks = Rows::new(vec![0.0, 1.0], 1)?;
 /// let map = KernelMap::new(Kernel::Rbf { gamma: 1.0 }, Some(landmarks), None)?;
 /// let values = map.values(&Rows::new(vec![1.0], 1)?)?;

@@ -61,7 +61,7 @@ pub trait Learner: Send + Sync {
     ///
     /// # Errors
     /// Parameters out of range, data from which the method cannot learn, or more memory needed than
-    /// [`memory_limit_gb`](crate::memory_limit_gb) allows. An early stop is no error: it is in the report.
+    /// [`memory_limit_gb`](crate::footprint::memory_limit_gb) allows. An early stop is no error: it is in the report.
     fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let shape = Shape::of(training);
         if let Some(learned) = in_span::learn(self, &shape, training, observer)? {

@@ -40,7 +40,8 @@ use faer::Mat;
 /// The parameters of a local fit.
 ///
 /// ```
-/// use mahala::{Dataset, Labels, LocalGmml, Rows};
+/// use mahala::{Dataset, Labels, Rows};
+/// use mahala::local::LocalGmml;
 /// // Class "a" is long in the first column, class "b" in the second.
 /// let rows = vec![-4.0, 0.2, 4.0, -0.2, 2.0, 0.1, -2.0, 0.0, 6.0, 4.0, 6.2, -4.0, 5.8, 2.0, 6.1, -2.0];
 /// let labels = Labels::new(["a", "a", "a", "a", "b", "b", "b", "b"]);

@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 /// A calibration curve: a probability for every distance.
 ///
 /// ```
-/// use mahala::{Calibration, Pair, Pairs};
+/// use mahala::metric::Calibration;
+/// use mahala::pairs::{Pair, Pairs};
 /// let similar = [true, true, true, false, true, false, false];
 /// let pairs = similar.map(|same| if same { Pair::similar(0, 1) } else { Pair::dissimilar(0, 1) });
 /// let pairs = Pairs::new(pairs.to_vec(), 2, 2)?;

@@ -44,7 +44,8 @@ use rayon::prelude::*;
 /// neighbours among those are exact; among other rows they take [`Metric::with_outside_as_components`].
 ///
 /// ```
-/// use mahala::{Metric, Spd};
+/// use mahala::Metric;
+/// use mahala::geometry::Spd;
 /// let metric = Metric::from_matrix(&Spd::diagonal(&[4.0, 1.0])?)?;
 /// assert!((metric.squared_distance(&[0.0, 0.0], &[1.0, 3.0])? - 13.0).abs() < 1e-12);
 /// assert_eq!(metric.reduced(1)?.rank(), 1);

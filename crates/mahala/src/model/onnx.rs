@@ -64,7 +64,8 @@ impl Precision {
 /// A number that does not fit the precision, or more components than one ONNX file can hold.
 ///
 /// ```
-/// use mahala::{Metric, Precision, onnx_model};
+/// use mahala::Metric;
+/// use mahala::model::{Precision, onnx_model};
 /// let bytes = onnx_model(&Metric::euclidean(3), Precision::F32)?;
 /// assert!(bytes.windows(6).any(|part| part == b"MatMul"));
 /// # Ok::<(), mahala::Error>(())

@@ -10,7 +10,7 @@ use std::path::Path;
 ///
 /// ```
 /// let path = std::env::temp_dir().join(format!("mahala-write-file-{}", std::process::id()));
-/// mahala::write_file(&path, b"whole")?;
+/// mahala::model::write_file(&path, b"whole")?;
 /// assert_eq!(std::fs::read(&path).unwrap(), b"whole");
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), mahala::Error>(())

@@ -18,7 +18,7 @@ impl Pairs {
     /// In the list a pair of similarity between 0 and 1 stands twice: as similar, and as dissimilar.
     ///
     /// ```
-    /// use mahala::{Pair, Pairs};
+    /// use mahala::pairs::{Pair, Pairs};
     /// let pairs = Pairs::graded(&[(0, 1, 0.75), (1, 2, 0.0)], None, 3, 3)?;
     /// let (near, far) = (Pair::similar(0, 1).weighing(0.75), Pair::dissimilar(0, 1).weighing(0.25));
     /// assert_eq!(pairs.as_slice(), [near, far, Pair::dissimilar(1, 2)]);

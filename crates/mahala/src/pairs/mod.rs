@@ -24,7 +24,9 @@ pub struct Pair {
 /// Pairs of rows, similar and dissimilar.
 ///
 /// ```
-/// use mahala::{Labels, Pairs, Random};
+/// use mahala::Labels;
+/// use mahala::data::Random;
+/// use mahala::pairs::Pairs;
 /// let labels = Labels::new(["a", "a", "b"]);
 /// assert_eq!(Pairs::all(&labels).len(), 3);
 /// let drawn = Pairs::sampled(&labels, &mut Random::new(0, 0));
@@ -116,7 +118,7 @@ impl Pairs {
         check_each(&self.list, first_rows, second_rows)
     }
 
-    /// All `n(n−1)/2` unordered pairs, listed. For the sums over them, [`crate::Scatter::all_pairs`]
+    /// All `n(n−1)/2` unordered pairs, listed. For the sums over them, [`crate::scatter::Scatter::all_pairs`]
     /// needs no list.
     pub fn all(labels: &Labels) -> Self {
         let codes = labels.codes();

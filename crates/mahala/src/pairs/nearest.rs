@@ -23,7 +23,8 @@ impl Pairs {
     /// `k` is 0, or another number of labels than of rows.
     ///
     /// ```
-    /// use mahala::{Labels, Pairs, Rows};
+    /// use mahala::{Labels, Rows};
+    /// use mahala::pairs::Pairs;
     /// let rows = Rows::new(vec![0.0, 1.0, 5.0, 2.0], 1)?;
     /// let pairs = Pairs::nearest(&rows, &Labels::new(["a", "a", "a", "b"]), 1)?;
     /// let ends = |similar| pairs.as_slice().iter().filter(|p| p.similar == similar)

@@ -84,7 +84,8 @@ impl Scatter {
     /// double precision.
     ///
     /// ```
-    /// use mahala::{Labels, Mat, Scatter};
+    /// use mahala::{Labels, Mat};
+    /// use mahala::scatter::Scatter;
     /// let rows = Mat::from_fn(4, 1, |i, _| [0.0f32, 1.0, 5.0, 6.0][i]);
     /// let (scatter, mean) = Scatter::all_pairs_of_rows(rows.as_ref(), &Labels::new(["a", "a", "b", "b"]))?;
     /// assert_eq!((scatter.s()[(0, 0)], mean[0]), (2.0, 3.0));

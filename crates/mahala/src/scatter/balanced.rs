@@ -37,7 +37,8 @@ impl Scatter {
     /// All pairs from the moments, with equal weight for classes, or for pairs of classes.
     ///
     /// ```
-    /// use mahala::{Balance, Dataset, Labels, Moments, Rows, Scatter};
+    /// use mahala::{Dataset, Labels, Rows};
+    /// use mahala::scatter::{Balance, Moments, Scatter};
     /// // Class "a" varies by ±1 in 2 rows, class "b" by ±2 in 4: their mean squares are 1 and 4.
     /// let rows = Rows::new(vec![-1.0, 1.0, 8.0, 12.0, 8.0, 12.0], 1)?;
     /// let data = Dataset::new(rows, Labels::new(["a", "a", "b", "b", "b", "b"]))?;

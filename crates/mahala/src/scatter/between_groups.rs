@@ -209,7 +209,8 @@ mod tests {
         for seed in 0..4 {
             let (data, groups) = hostile(120, seed);
             let all = Pairs::all(data.labels());
-            let across = |pair: &&crate::Pair| groups.codes()[pair.first] != groups.codes()[pair.second];
+            let across =
+                |pair: &&crate::pairs::Pair| groups.codes()[pair.first] != groups.codes()[pair.second];
             let listed: Vec<_> = all.as_slice().iter().filter(across).copied().collect();
             let listed = Scatter::from_pairs(data.rows(), &Pairs::new(listed, 120, 120).unwrap()).unwrap();
             let summed = Scatter::across_groups(&data, &groups).unwrap();

@@ -39,7 +39,9 @@ use mahala_kernels::scaling::times_power_of_two;
 /// ```
 ///
 /// ```
-/// use mahala::{Dataset, Labels, Moments, Pairs, Rows, Scatter};
+/// use mahala::{Dataset, Labels, Rows};
+/// use mahala::pairs::Pairs;
+/// use mahala::scatter::{Moments, Scatter};
 /// let rows = Rows::new(vec![0.0, 1.0, 5.0], 1)?;
 /// let labels = Labels::new(["a", "a", "b"]);
 /// let listed = Scatter::from_pairs(&rows, &Pairs::all(&labels))?;
@@ -117,7 +119,7 @@ impl Scatter {
         [self.s, self.d]
     }
 
-    /// `S`, symmetric, column j scaled by `2^-units[j]` (see [`crate::Moments::units`]).
+    /// `S`, symmetric, column j scaled by `2^-units[j]` (see [`crate::scatter::Moments::units`]).
     pub fn s(&self) -> MatRef<'_, f64> {
         self.s.as_ref()
     }

@@ -19,7 +19,8 @@ use std::collections::HashMap;
 /// The moments of labelled rows, class by class.
 ///
 /// ```
-/// use mahala::{Dataset, Labels, Moments, Rows};
+/// use mahala::{Dataset, Labels, Rows};
+/// use mahala::scatter::Moments;
 /// let part = |x: Vec<f64>, y: [&str; 2]| Dataset::new(Rows::new(x, 1)?, Labels::new(y));
 /// let (a, b) = (part(vec![1.0, 3.0], ["u", "v"])?, part(vec![5.0, 9.0], ["u", "v"])?);
 /// let mut moments = Moments::of(&a)?;
@@ -194,7 +195,8 @@ impl Moments {
     /// the block k blocks ago counts `factor^k`.
     ///
     /// ```
-    /// use mahala::{Dataset, Labels, Moments, Rows};
+    /// use mahala::{Dataset, Labels, Rows};
+    /// use mahala::scatter::Moments;
     /// let data = Dataset::new(Rows::new(vec![1.0, 3.0], 1)?, Labels::new(["u", "u"]))?;
     /// let mut moments = Moments::of(&data)?;
     /// moments.forget(0.5)?;

@@ -1,6 +1,6 @@
 //! Two-pass scatter of all pairs, for very many classes: two passes over the rows, and two matrices.
 //!
-//! [`Moments`](crate::Moments) keep a matrix for each class, which is too much for 10⁵ classes. With the size and
+//! [`Moments`](crate::scatter::Moments) keep a matrix for each class, which is too much for 10⁵ classes. With the size and
 //! mean of each class known from a first pass, a second one adds each row to `S` and `D`.
 //!
 //! # Formula
@@ -24,7 +24,8 @@ use std::collections::HashMap;
 /// The first pass: the size and mean of each class.
 ///
 /// ```
-/// use mahala::{ClassMeans, Labels, Mat};
+/// use mahala::{Labels, Mat};
+/// use mahala::scatter::ClassMeans;
 /// let rows = Mat::from_fn(4, 1, |i, _| [0.0, 1.0, 5.0, 6.0][i]);
 /// let labels = Labels::new(["a", "a", "b", "b"]);
 /// let mut means = ClassMeans::new(1)?;

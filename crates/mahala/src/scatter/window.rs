@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 /// errors; to bound them, the blocks in the window are summed anew each time it has moved by its own length.
 ///
 /// ```
-/// use mahala::{Dataset, Labels, Moments, Rows, Window};
+/// use mahala::{Dataset, Labels, Rows};
+/// use mahala::scatter::{Moments, Window};
 /// let block = |x: f64| Moments::of(&Dataset::new(Rows::new(vec![x], 1)?, Labels::new(["u"]))?);
 /// let mut window = Window::new(1, 2)?;
 /// for x in [1.0, 5.0, 7.0] {
@@ -72,7 +73,7 @@ impl Window {
     /// The window whose [`Window::state`] this is.
     ///
     /// ```
-    /// use mahala::{Moments, Window};
+    /// use mahala::scatter::{Moments, Window};
     /// let window = Window::new(2, 3)?;
     /// let (length, blocks, sum, left) = window.state();
     /// let again = Window::restored(length, blocks.cloned().collect(), sum.clone(), left)?;

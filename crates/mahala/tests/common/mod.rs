@@ -2,7 +2,11 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use mahala::{Dataset, Labels, Mat, MatRef, Model, Random, Rows, Scatter, Spd, wrong_votes};
+use mahala::data::Random;
+use mahala::geometry::Spd;
+use mahala::neighbors::wrong_votes;
+use mahala::scatter::Scatter;
+use mahala::{Dataset, Labels, Mat, MatRef, Model, Rows};
 use std::path::PathBuf;
 
 pub(crate) const EPS: f64 = f64::EPSILON;

@@ -10,12 +10,15 @@ use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
 use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use mahala::LocalMetrics;
-use mahala::{
-    Criterion, Dataset, Diagnostics, Gmml, HeldOut, Labels, LearnedSpan, LocalGmml, Model, Pairs, Rows,
-    Selection, SparseRows, Watch, best_threshold, squared_pair_distances, threshold_for_labels,
-    threshold_in_coordinates,
+use mahala::data::SparseRows;
+use mahala::gmml::{Criterion, Diagnostics, HeldOut, LearnedSpan, Selection, Watch};
+use mahala::local::LocalGmml;
+use mahala::local::LocalMetrics;
+use mahala::metric::{
+    best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
+use mahala::pairs::Pairs;
+use mahala::{Dataset, Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
 use mahala_io::pairs::{read_pairs, select_aligned};
@@ -83,7 +86,7 @@ fn fit_labels(
     weights: Option<&[f64]>,
 ) -> Result<Learned> {
     let labels = labels(table)?;
-    let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
+    let progress = Progress::bar("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true
@@ -159,7 +162,7 @@ fn fit_kernel(
 fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<Learned> {
     let data = dataset(table)?;
     let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.extensions.share };
-    let progress = Progress::bar("choosing t and share", mahala::VALUES_OF_T * gmml.folds);
+    let progress = Progress::bar("choosing t and share", mahala::gmml::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true

@@ -3,7 +3,9 @@
 use crate::options::extensions::ExtensionArgs;
 use crate::terminal::format;
 use anyhow::{Context as _, Result, bail};
-use mahala::{Labels, Pairs, Random, Stream, pair_budget};
+use mahala::Labels;
+use mahala::data::{Random, Stream};
+use mahala::pairs::{Pairs, pair_budget};
 use mahala_io::Table;
 use std::collections::BTreeSet;
 

@@ -15,10 +15,11 @@ use crate::terminal::progress::Progress;
 use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use mahala::learner::{Learned, Report, Step, Training};
-use mahala::{
-    Gmml, Labels, Model, Pair, Pairs, Rows, best_threshold, squared_pair_distances, threshold_for_labels,
-    threshold_in_coordinates,
+use mahala::metric::{
+    best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
+use mahala::pairs::{Pair, Pairs};
+use mahala::{Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
 use serde_json::{Value, json};

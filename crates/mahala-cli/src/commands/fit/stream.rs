@@ -13,7 +13,10 @@ use crate::terminal::message::print_message;
 use crate::terminal::message::print_notes;
 use crate::terminal::progress::Progress;
 use anyhow::{Result, bail};
-use mahala::{Dataset, Gmml, PairRule, Summed, TChoice, threshold_in_coordinates};
+use mahala::gmml::{PairRule, TChoice};
+use mahala::metric::threshold_in_coordinates;
+use mahala::scatter::Summed;
+use mahala::{Dataset, Gmml};
 use mahala_io::AtomicFile;
 use mahala_io::Stream;
 use mahala_io::Table;
@@ -94,7 +97,7 @@ pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result
 }
 
 /// The rows on which t is chosen, with the columns of the sums.
-fn sample_of(args: &Fit, data: &Path, moments: &mahala::Moments) -> Result<Dataset> {
+fn sample_of(args: &Fit, data: &Path, moments: &mahala::scatter::Moments) -> Result<Dataset> {
     let mut table = args.input.read(data, args.label.as_ref())?;
     let (seen, wanted) = (&table.names, moments.names());
     if seen.len() != moments.columns() || (!wanted.is_empty() && seen != wanted) {
@@ -117,7 +120,7 @@ fn learn(
     sample: Option<(&Dataset, bool)>,
     names: &[String],
 ) -> Result<Learned> {
-    let progress = Progress::bar("choosing t", mahala::VALUES_OF_T * gmml.folds);
+    let progress = Progress::bar("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
     let watch = &mut |done, total| {
         progress.at(done, total);
         true
