@@ -65,7 +65,7 @@ impl Configured {
     }
 }
 
-/// Every method with its parameters, which [`check_steering`] has seen.
+/// Every method with its parameters, which `check_steering` has seen.
 pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> Result<Vec<Configured>> {
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
     let configured = |&method: &Method| {

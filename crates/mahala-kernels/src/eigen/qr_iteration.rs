@@ -1,6 +1,6 @@
 //! Implicit QR iteration with Wilkinson's shift, for small symmetric matrices (Golub and Van Loan, Sec. 8.3).
 //!
-//! Unblocked Householder tridiagonalisation, then Givens rotations, all in arrays that stay in L1. Columns are [`HEIGHT`] long
+//! Unblocked Householder tridiagonalisation, then Givens rotations, all in arrays that stay in L1. Columns are `HEIGHT` long
 //! whatever the order, padded with zeros, so that loops run over whole registers.
 #![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 

@@ -59,7 +59,7 @@ pub fn is_faster(rows: RowsRef<'_>, queries: Option<usize>, k: usize) -> bool {
 }
 
 impl Tree {
-    /// Builds the tree of rows with at most [`MAX_COLUMNS`] columns.
+    /// Builds the tree of rows with at most `MAX_COLUMNS` columns.
     pub fn new(rows: RowsRef<'_>) -> Self {
         let mut order: Vec<usize> = (0..rows.len()).collect();
         let depth = rows.len().div_ceil(LEAF).next_power_of_two().ilog2();

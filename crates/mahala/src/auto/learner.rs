@@ -42,7 +42,7 @@ impl Learner for Auto {
         self.peak(shape)
     }
 
-    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`].
+    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`](crate::Error::Cancelled).
     fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
         let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();

@@ -2,17 +2,17 @@
 //!
 //! | tensor | shape | meaning |
 //! |---|---|---|
-//! | `components` | [k, d] f64 | `L`: z = components·((x − mean)/scale) |
-//! | `mean` | [d] f64 | subtracted first |
-//! | `scale` | [d] f64, optional | divided by next |
-//! | `log_eigenvalues` | [≤ d] f64 | `log Λ` (logarithms: Λ itself may leave the range) |
-//! | `references` | [n, k] f64, optional | transformed training rows, to vote in predictions |
-//! | `reference_classes` | [n] u32, optional | their classes |
-//! | `local_maps` | [g, k, k] f64, optional | from the metric's coordinates to those of each group's own |
-//! | `reference_groups` | [n] u32, optional | the group of each of `references` |
-//! | `landmarks` | [d, m] f64, optional | d rows of m columns a kernel is taken with: x is then d kernel values |
-//! | `kernel_scale` | [m] f64, optional | what columns are divided by before the kernel |
-//! | `column_means` | [m] f64, optional | means of the training rows' columns, where `mean` is something else |
+//! | `components` | `[k, d]` f64 | `L`: z = components·((x − mean)/scale) |
+//! | `mean` | `[d]` f64 | subtracted first |
+//! | `scale` | `[d]` f64, optional | divided by next |
+//! | `log_eigenvalues` | `[≤ d]` f64 | `log Λ` (logarithms: Λ itself may leave the range) |
+//! | `references` | `[n, k]` f64, optional | transformed training rows, to vote in predictions |
+//! | `reference_classes` | `[n]` u32, optional | their classes |
+//! | `local_maps` | `[g, k, k]` f64, optional | from the metric's coordinates to those of each group's own |
+//! | `reference_groups` | `[n]` u32, optional | the group of each of `references` |
+//! | `landmarks` | `[d, m]` f64, optional | d rows of m columns a kernel is taken with: x is then d kernel values |
+//! | `kernel_scale` | `[m]` f64, optional | what columns are divided by before the kernel |
+//! | `column_means` | `[m]` f64, optional | means of the training rows' columns, where `mean` is something else |
 //!
 //! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
 //! threshold, params, diagnostics, and the sha256 of all the rest; where there is one, the calibration, the

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef, Par};
 use mahala_kernels::blas::syrk::Block;
 use mahala_kernels::scaling::times_power_of_two;
 
-/// The moments of one class, in the units of their columns (see [`Moments::units`]).
+/// The moments of one class, in the units of their columns (see [`Moments::units`](super::Moments::units)).
 #[derive(Debug, Clone)]
 pub struct ClassMoments {
     pub(crate) name: String,

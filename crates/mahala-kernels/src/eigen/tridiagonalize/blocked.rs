@@ -1,6 +1,6 @@
 //! Blocked Householder tridiagonalisation `A = HTHᵀ` (LAPACK's `sytrd`), and the back-transformation of eigenvectors.
 //!
-//! Up to order [`CACHED`] reflectors are applied one at a time ([`unblocked`]). A larger matrix is updated once per panel of
+//! Up to order `CACHED` reflectors are applied one at a time ([`unblocked`]). A larger matrix is updated once per panel of
 //! reflectors, by a rank-2k update: with `V` the reflectors of a panel and `W` the vectors of `latrd`, the trailing matrix is
 //! `A − VWᵀ − WVᵀ`, of which only the next column is needed at once. Interleaved, `v₀ w₀ v₁ w₁ …`, that is one product,
 //! `A − [VW][WV]ᵀ`.
