@@ -69,7 +69,8 @@ mod tests {
     use mahala::Gmml;
     use mahala::footprint::Shape;
     use mahala::gmml::TChoice;
-    use mahala::learner::{Order, Training};
+    use mahala::learner::Training;
+    use mahala::progress::silent;
     use mahala_baselines::named;
     use serde_json::{Value, json};
 
@@ -98,7 +99,7 @@ mod tests {
             for (name, parameters) in &methods {
                 let method = named(name, parameters.clone()).unwrap();
                 let held = with_threads(1, || {
-                    let learn = || method.learn(&training, &mut |_| Order::GoOn).unwrap();
+                    let learn = || method.learn(&training, &mut silent).unwrap();
                     // The matrix product reserves room for a thread once.
                     learn();
                     peak_of(learn).1 as f64

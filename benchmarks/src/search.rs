@@ -4,6 +4,7 @@ use crate::time::{Times, generated, with_threads};
 use anyhow::Result;
 use mahala::data::{Folds, Random};
 use mahala::gmml::{CrossValidation, VALUES_OF_T};
+use mahala::progress::silent;
 use mahala::{Gmml, Knn};
 use serde_json::{Value, json};
 
@@ -21,7 +22,7 @@ pub(crate) fn run(n: usize, d: usize, c: usize, threads: usize) -> Result<Value>
     let (mut whole, mut searches) = (Times::default(), Times::default());
     with_threads(threads, || -> Result<()> {
         for _ in 0..3 {
-            whole.add(|| CrossValidation::new(&gmml, &data)?.select(&mut |_, _| true))?;
+            whole.add(|| CrossValidation::new(&gmml, &data)?.select(&mut silent))?;
             searches.add(|| -> mahala::Result<()> {
                 for (train, test) in &parts {
                     for _ in 0..VALUES_OF_T {

@@ -5,11 +5,13 @@ use crate::protocol::{Method, Set, gmml, gmml_all};
 use anyhow::Result;
 use cpu_time::ProcessTime;
 use mahala::data::{Random, Stream};
-use mahala::learner::{Learned, Order, Outcome, Report, Step, Training};
+use mahala::learner::{Learned, Outcome, Report, Training};
 use mahala::neighbors::wrong_votes;
 use mahala::pairs::Pairs;
+use mahala::progress::{Step, Stop};
 use mahala::scatter::Scatter;
 use mahala::{Dataset, Error, Rows};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Neighbours that vote.
@@ -43,8 +45,12 @@ impl Work {
         self.start.elapsed().as_secs_f64()
     }
 
-    fn order(&self) -> Order {
-        if self.spent() > self.job.limit { Order::TimeUp } else { Order::GoOn }
+    fn order(&self) -> ControlFlow<Stop> {
+        if self.spent() > self.job.limit {
+            ControlFlow::Break(Stop::TimeUp)
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// Runs until all are done or the limit is reached. Of a run cut short the result counts only if there is

@@ -3,8 +3,9 @@
 use crate::array::{Csr, labels_of, mat_out, rows_of, rows_out, vector_of};
 use crate::moments::Moments;
 use crate::params::Params;
-use crate::run::{interruptible, to_python};
+use crate::run::{interruptible, to_python, until};
 use mahala::data::{Random, Stream};
+use mahala::gmml::FitOptions;
 use mahala::gmml::HeldOut;
 use mahala::local::{LocalGmml, Locality, Share};
 use mahala::metric::Calibration;
@@ -15,7 +16,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 /// Learns from rows and labels, weighted if weights are given.
 #[pyfunction]
@@ -30,19 +31,14 @@ pub(crate) fn fit_labels<'py>(
     mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    // With weights, groups become splits.
-    let groups = if weights.is_none() { params.take_groups() } else { None };
+    let groups = params.take_groups();
     let gmml = params.gmml()?;
     let data = dataset(x, &names, &codes)?;
     let weights = weights.map(vector_of).transpose()?;
     let settings = gmml.clone();
     let fit = interruptible(py, threads, move |cancelled| {
-        let watch = &mut |_, _| !cancelled.load(Ordering::Relaxed);
-        match (weights, groups) {
-            (None, None) => gmml.fit_watched(&data, watch),
-            (None, Some(groups)) => gmml.fit_grouped(&data, &groups, watch),
-            (Some(weights), _) => gmml.fit_weighted(&data, &weights, watch),
-        }
+        let options = FitOptions { weights: weights.as_deref(), groups: groups.as_ref() };
+        gmml.fit_with(&data, &options, &mut until(cancelled))
     })?;
     describe(py, &settings, &fit)
 }
@@ -61,9 +57,8 @@ pub(crate) fn fit_sparse<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (gmml, rows, labels) = (params.gmml()?, x.rows()?, labels_of(&names, &codes)?);
     let settings = gmml.clone();
-    let fit = interruptible(py, threads, move |cancelled| {
-        gmml.fit_sparse_watched(&rows, &labels, &mut |_, _| !cancelled.load(Ordering::Relaxed))
-    })?;
+    let fit =
+        interruptible(py, threads, move |cancelled| gmml.fit_sparse(&rows, &labels, &mut until(cancelled)))?;
     describe(py, &settings, &fit)
 }
 
@@ -180,7 +175,7 @@ pub(crate) fn fit_local<'py>(
     let data = dataset(x, &names, &codes)?;
     let settings = local.gmml.clone();
     let learned = interruptible(py, threads, move |cancelled| {
-        local.fit_watched(&data, &mut |_, _| !cancelled.load(Ordering::Relaxed))
+        local.fit_with(&data, &FitOptions::default(), &mut until(cancelled))
     })?;
     let answer = describe(py, &settings, &learned.fit)?;
     answer.set_item("rows", rows_out(py, &learned.references.0))?;

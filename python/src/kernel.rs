@@ -3,15 +3,15 @@
 use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
 use crate::fit::dataset;
 use crate::params::Params;
-use crate::run::{interruptible, to_python};
+use crate::run::{interruptible, to_python, until};
 use mahala::Metric;
+use mahala::gmml::FitOptions;
 use mahala::kernel::{Kernel, KernelGmml, KernelMap, KernelMetric};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use std::sync::atomic::Ordering;
 
 /// A kernel as the estimators keep it: name, gamma, degree, coef0.
 #[derive(FromPyObject)]
@@ -78,7 +78,7 @@ pub(crate) fn fit_kernel<'py>(
     let data = dataset(x, &names, &codes)?;
     let settings = KernelGmml { gmml: params.gmml()?, kernel: kernel.kernel()?, landmarks };
     let (fit, settings) = interruptible(py, threads, move |cancelled| {
-        let fit = settings.fit_watched(&data, &mut |_, _| !cancelled.load(Ordering::Relaxed))?;
+        let fit = settings.fit_with(&data, &FitOptions::default(), &mut until(cancelled))?;
         Ok((fit, settings))
     })?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.to_json());

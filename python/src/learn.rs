@@ -4,8 +4,9 @@ use crate::array::{labels_of, mat_out, rows_of};
 use crate::fit::graded;
 use crate::kernel::kernel_parts;
 use crate::run::{interruptible, to_python};
-use mahala::learner::{Order, Step, Training, learn_standardized};
+use mahala::learner::{Training, learn_standardized};
 use mahala::pairs::Pairs;
+use mahala::progress::{Step, Stop};
 use mahala::{Dataset, Error, Labels, Model, Rows};
 use mahala_baselines::named;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -13,6 +14,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -94,11 +96,11 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
             (Source::Paired(rows, pairs), _) => Training::Paired(rows, pairs),
         };
         let mut watch = Watch::new(cancelled, plan.time_limit, plan.progress.as_ref(), &failure);
-        let observer = &mut |step| watch.order(step);
+        let progress = &mut |step| watch.order(step);
         let learned = if plan.standardize {
-            learn_standardized(&*method, &training, observer)?
+            learn_standardized(&*method, &training, progress)?
         } else {
-            method.learn(&training, observer)?
+            method.learn(&training, progress)?
         };
         if cancelled.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
@@ -137,21 +139,21 @@ impl<'a> Watch<'a> {
         Self { cancelled, limit, progress, raised, start: Instant::now(), reported: None }
     }
 
-    fn order(&mut self, step: Step) -> Order {
+    fn order(&mut self, step: Step) -> ControlFlow<Stop> {
         if let Some(progress) = self.progress
             && self.reported.is_none_or(|last| last.elapsed() >= REPORT_EVERY)
         {
             self.reported = Some(Instant::now());
-            let returned = Python::attach(|py| progress.call1(py, (step.iteration, step.objective)));
+            let returned = Python::attach(|py| progress.call1(py, (step.done, step.objective)));
             if let Err(error) = returned {
                 *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                return Order::Cancel;
+                return ControlFlow::Break(Stop::Cancelled);
             }
         }
         match self.limit {
-            _ if self.cancelled.load(Ordering::Relaxed) => Order::Cancel,
-            Some(limit) if self.start.elapsed().as_secs_f64() >= limit => Order::TimeUp,
-            _ => Order::GoOn,
+            _ if self.cancelled.load(Ordering::Relaxed) => ControlFlow::Break(Stop::Cancelled),
+            Some(limit) if self.start.elapsed().as_secs_f64() >= limit => ControlFlow::Break(Stop::TimeUp),
+            _ => ControlFlow::Continue(()),
         }
     }
 }

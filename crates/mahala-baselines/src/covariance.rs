@@ -5,8 +5,9 @@ use mahala::data::ColumnStatistics;
 use mahala::data::Rows;
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, Report, SpanRule, Training, fields};
+use mahala::learner::{Learned, Learner, Report, SpanRule, Training, fields};
 use mahala::metric::Metric;
+use mahala::progress::Progress;
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::workspace::Workspace;
@@ -45,7 +46,7 @@ impl Learner for Covariance {
         Some(SpanRule { standardize: true, directions: 1 })
     }
 
-    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, _: &mut Progress<'_>) -> Result<Learned> {
         let rows = training.rows();
         if rows.len() < 2 {
             return Err(Error::TooFewRows { what: "the covariance", needed: 2, seen: rows.len() });
@@ -86,11 +87,11 @@ fn scatter(rows: &Rows, statistics: &ColumnStatistics) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mahala::learner::Order;
+    use mahala::progress::silent;
 
     fn learn(rows: &Rows) -> Result<Metric> {
         let pairs = mahala::pairs::Pairs::new(Vec::new(), rows.len(), rows.len())?;
-        Ok(Covariance::default().learn(&Training::Paired(rows, &pairs), &mut |_| Order::GoOn)?.metric)
+        Ok(Covariance::default().learn(&Training::Paired(rows, &pairs), &mut silent)?.metric)
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use mahala::error::Result;
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, Report, Training, fields};
+use mahala::learner::{Learned, Learner, Report, Training, fields};
 use mahala::metric::Metric;
+use mahala::progress::Progress;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ impl Learner for Euclidean {
         shape.matrices(2.0, 0.0)
     }
 
-    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, _: &mut Progress<'_>) -> Result<Learned> {
         let metric = Metric::euclidean(training.rows().columns());
         Ok(Learned::new(metric, Report::closed_form()))
     }

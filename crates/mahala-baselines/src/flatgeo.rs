@@ -16,7 +16,8 @@ use crate::constraints::{Bounds, Constraints, metric_of};
 use faer::Mat;
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, Outcome, Report, SpanRule, Step, Training, fields};
+use mahala::learner::{Learned, Learner, Outcome, Report, SpanRule, Training, fields};
+use mahala::progress::{Progress, Step};
 use mahala_kernels::blas::{product, weighted_gram};
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::reduce::squared_norm;
@@ -24,21 +25,22 @@ use mahala_kernels::scaling::times_power_of_two;
 use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 /// Parameters of FlatGeo. An iteration is a step; the objective is f.
 ///
 /// ```
-/// use mahala::learner::{Learner, Order, Training};
+/// use mahala::learner::{Learner, Training};
 /// use mahala_baselines::FlatGeo;
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// let mut objectives = Vec::new();
-/// let observer = &mut |step: mahala::learner::Step| {
+/// let progress = &mut |step: mahala::progress::Step| {
 ///     objectives.extend(step.objective);
-///     Order::GoOn
+///     ControlFlow::Continue(())
 /// };
-/// FlatGeo::default().learn(&Training::Labelled(&data), observer)?;
+/// FlatGeo::default().learn(&Training::Labelled(&data), progress)?;
 /// assert!(objectives.is_sorted_by(|a, b| a >= b));
 /// # Ok::<(), mahala::Error>(())
 /// ```
@@ -86,13 +88,13 @@ impl Learner for FlatGeo {
         self.rank.map(|rank| SpanRule { standardize: false, directions: rank })
     }
 
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         self.check(training.rows().columns())?;
         let constraints = Constraints::of(training, self.seed)?;
         let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;
         let cost = Cost::new(&constraints, bounds);
         let g = start(&constraints, self.rank)?;
-        let (g, report) = self.descend(&cost, g, observer);
+        let (g, report) = self.descend(&cost, g, progress);
         let a = weighted_gram(g.as_ref(), &vec![1.0; g.ncols()]);
         Ok(Learned::new(metric_of(a.as_ref(), training.rows())?, report))
     }
@@ -116,7 +118,7 @@ impl FlatGeo {
         }
     }
 
-    fn descend(&self, cost: &Cost<'_>, mut g: Mat<f64>, observer: &mut Observer<'_>) -> (Mat<f64>, Report) {
+    fn descend(&self, cost: &Cost<'_>, mut g: Mat<f64>, progress: &mut Progress<'_>) -> (Mat<f64>, Report) {
         let mut z = product(cost.constraints.as_mat(), g.as_ref());
         let (mut f, mut s, mut iterations) = (cost.value(&z), 1.0, 0);
         let outcome = loop {
@@ -138,7 +140,8 @@ impl FlatGeo {
             };
             f = lower;
             let objective = Some(cost.in_units_of_rows(f)).filter(|f| f.is_finite());
-            if let Some(outcome) = observer(Step { iteration: iterations, objective }).outcome() {
+            if let ControlFlow::Break(stop) = progress(Step::iteration(iterations, objective)) {
+                let outcome = Outcome::from(stop);
                 break outcome;
             }
             if settled && iterations >= self.min_iterations {
@@ -250,7 +253,8 @@ fn add_scaled(to: &mut Mat<f64>, factor: f64, by: &Mat<f64>) {
 mod tests {
     use super::*;
     use mahala::data::Random;
-    use mahala::learner::Order;
+    use mahala::progress::silent;
+
     use mahala::pairs::{Pair, Pairs};
     use mahala::{Dataset, Labels, Rows};
 
@@ -299,11 +303,11 @@ mod tests {
         let data = Dataset::new(random_rows(40, 5), Labels::from_integers(&codes)).unwrap();
         let learn = |method: &FlatGeo| {
             let mut seen = Vec::new();
-            let observer = &mut |step: Step| {
+            let progress = &mut |step: Step| {
                 seen.extend(step.objective);
-                Order::GoOn
+                ControlFlow::Continue(())
             };
-            let report = method.learn(&Training::Labelled(&data), observer).unwrap().report;
+            let report = method.learn(&Training::Labelled(&data), progress).unwrap().report;
             (seen, report)
         };
         let (seen, short) = learn(&FlatGeo::default());
@@ -318,12 +322,8 @@ mod tests {
         let codes: Vec<i64> = (0..40).map(|i| i % 3).collect();
         let data = Dataset::new(random_rows(40, 5), Labels::from_integers(&codes)).unwrap();
         let method = FlatGeo { rank: Some(2), ..FlatGeo::default() };
-        let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let learned = method.learn(&Training::Labelled(&data), &mut silent).unwrap();
         assert_eq!(learned.metric.rank(), 2);
-        assert!(
-            FlatGeo { rank: Some(6), ..method }
-                .learn(&Training::Labelled(&data), &mut |_| Order::GoOn)
-                .is_err()
-        );
+        assert!(FlatGeo { rank: Some(6), ..method }.learn(&Training::Labelled(&data), &mut silent).is_err());
     }
 }

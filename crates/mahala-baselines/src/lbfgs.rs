@@ -12,8 +12,10 @@
 
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Observer, Outcome, Report, Step};
+use mahala::learner::{Outcome, Report};
+use mahala::progress::{Progress, Step};
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 /// Pairs (s, y) remembered.
 const MEMORY: usize = 20;
@@ -51,7 +53,7 @@ pub(crate) fn minimise(
     function: &mut Function<'_>,
     start: Vec<f64>,
     limits: &Limits,
-    observer: &mut Observer<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<(Vec<f64>, Report)> {
     check_limits(limits)?;
     let mut here = Iterate { gradient: vec![0.0; start.len()], point: start, value: 0.0 };
@@ -72,8 +74,9 @@ pub(crate) fn minimise(
         let Some(next) = step(function, &here, &mut memory) else { break Outcome::NoDescent };
         iterations += 1;
         here = next;
-        let order = observer(Step { iteration: iterations, objective: Some(here.value) });
-        if let Some(outcome) = order.outcome() {
+        let order = progress(Step::iteration(iterations, Some(here.value)));
+        if let ControlFlow::Break(stop) = order {
+            let outcome = Outcome::from(stop);
             break outcome;
         }
         earlier.push_back(here.value);
@@ -234,11 +237,11 @@ fn norm(a: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mahala::learner::Order;
+    use mahala::progress::{Stop, silent};
 
     fn run(function: &mut Function<'_>, start: &[f64], tolerance: f64) -> (Vec<f64>, Report) {
         let limits = Limits { max_iterations: 2000, tolerance };
-        minimise(function, start.to_vec(), &limits, &mut |_| Order::GoOn).unwrap()
+        minimise(function, start.to_vec(), &limits, &mut silent).unwrap()
     }
 
     fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
@@ -281,11 +284,11 @@ mod tests {
     fn the_objective_falls_at_every_iteration_and_the_observer_ends_the_work() {
         let mut seen = Vec::new();
         let limits = Limits { max_iterations: 100, tolerance: 0.0 };
-        let mut observer = |step: Step| {
+        let mut progress = |step: Step| {
             seen.push(step.objective.unwrap());
-            if step.iteration == 7 { Order::TimeUp } else { Order::GoOn }
+            if step.done == 7 { ControlFlow::Break(Stop::TimeUp) } else { ControlFlow::Continue(()) }
         };
-        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut observer).unwrap();
+        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut progress).unwrap();
         assert_eq!((found.iterations, found.outcome, seen.len()), (7, Outcome::TimeLimit, 7));
         assert!(seen.windows(2).all(|two| two[1] < two[0]), "{seen:?}");
         assert_eq!(found.objective, Some(seen[6]));
@@ -294,7 +297,7 @@ mod tests {
     #[test]
     fn the_limit_of_iterations_is_told() {
         let limits = Limits { max_iterations: 3, tolerance: 0.0 };
-        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut |_| Order::GoOn).unwrap();
+        let (_, found) = minimise(&mut rosenbrock, vec![-1.2, 1.0], &limits, &mut silent).unwrap();
         assert_eq!((found.iterations, found.outcome), (3, Outcome::IterationLimit));
     }
 
@@ -312,8 +315,8 @@ mod tests {
     fn what_cannot_begin_is_refused() {
         let limits = Limits { max_iterations: 3, tolerance: 0.0 };
         let mut nan = |_: &[f64], _: &mut [f64]| f64::NAN;
-        assert!(minimise(&mut nan, vec![0.0], &limits, &mut |_| Order::GoOn).is_err());
+        assert!(minimise(&mut nan, vec![0.0], &limits, &mut silent).is_err());
         let limits = Limits { max_iterations: 3, tolerance: f64::NAN };
-        assert!(minimise(&mut rosenbrock, vec![0.0; 2], &limits, &mut |_| Order::GoOn).is_err());
+        assert!(minimise(&mut rosenbrock, vec![0.0; 2], &limits, &mut silent).is_err());
     }
 }

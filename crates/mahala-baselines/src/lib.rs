@@ -1,6 +1,6 @@
 //! The methods that GMML is compared with, behind the one interface of [`mahala::learner::Learner`].
 //!
-//! One file each, with the method's equations at its head. They iterate, report each iteration to an observer, and return
+//! One file each, with the method's equations at its head. They iterate, report each iteration to an progress, and return
 //! the best metric they have when they stop. [`named`] finds a method by its name.
 #![forbid(unsafe_code)]
 

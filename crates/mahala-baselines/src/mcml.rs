@@ -23,7 +23,8 @@ use crate::softmax::{RowSums, Softmax, Weights, softmax_numbers};
 use faer::{Mat, MatRef};
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, SpanRule, Training, fields};
+use mahala::learner::{Learned, Learner, SpanRule, Training, fields};
+use mahala::progress::Progress;
 use mahala_kernels::blas::product;
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::workspace::Workspace;
@@ -68,7 +69,7 @@ impl Learner for Mcml {
     }
 
     /// Iterations are L-BFGS's.
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let data = Labelled::new(training.labelled(self.name())?)?;
         let whitening = whitening(&data)?;
         let m = whitening.ncols();
@@ -79,7 +80,7 @@ impl Learner for Mcml {
         let mut function =
             |l: &[f64], gradient: &mut [f64]| loss(&white, &mut softmax, q.as_ref(), l, gradient);
         let start = row_major(Mat::<f64>::identity(m, m).as_ref());
-        let (point, report) = minimise(&mut function, start, &limits, observer)?;
+        let (point, report) = minimise(&mut function, start, &limits, progress)?;
         let l = product(MatRef::from_row_major_slice(&point, m, m), whitening.transpose());
         data.learned(l.as_ref(), report)
     }

@@ -19,7 +19,8 @@ use crate::softmax::{RowSums, Softmax, Weights, softmax_numbers};
 use faer::MatRef;
 use mahala::error::Result;
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, SpanRule, Step, Training, fields};
+use mahala::learner::{Learned, Learner, SpanRule, Training, fields};
+use mahala::progress::{Progress, Step};
 use mahala_kernels::blas::product;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -67,16 +68,15 @@ impl Learner for Nca {
 
     /// Iterations are L-BFGS's; the objective reported is the sum that is maximised, between 0 and the number of
     /// rows.
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let data = Labelled::new(training.labelled(self.name())?)?;
         let rank = data.rank(self.rank)?;
         let start = self.start.components(&data, rank)?;
-        let mut watch =
-            |step: Step| observer(Step { objective: step.objective.map(|f| -f), iteration: step.iteration });
+        let mut progress = |step: Step| progress(Step::iteration(step.done, step.objective.map(|f| -f)));
         let limits = Limits { max_iterations: self.max_iterations, tolerance: self.tolerance };
         let mut softmax = Softmax::new(&data);
         let mut function = |l: &[f64], gradient: &mut [f64]| loss(&data, &mut softmax, l, gradient);
-        let (point, mut report) = minimise(&mut function, row_major(start.as_ref()), &limits, &mut watch)?;
+        let (point, mut report) = minimise(&mut function, row_major(start.as_ref()), &limits, &mut progress)?;
         report.objective = report.objective.map(|f| -f);
         data.learned(MatRef::from_row_major_slice(&point, rank, data.columns()), report)
     }

@@ -6,17 +6,21 @@ mod common;
 
 use common::{gaussian, wrong};
 use mahala::data::Random;
-use mahala::learner::{Order, Training, learn_standardized};
+use mahala::gmml::FitOptions;
+use mahala::learner::{Training, learn_standardized};
+use mahala::progress::Stop;
+use mahala::progress::silent;
 use mahala::{Auto, AutoFit, Dataset, Error, Labels, Metric, Model, Rows};
 use mahala_baselines::named;
 use serde_json::json;
+use std::ops::ControlFlow;
 
 fn with_kernels() -> Auto {
     Auto { kernels: true, ..Auto::default() }
 }
 
 fn fit(auto: &Auto, data: &Dataset) -> mahala::Result<AutoFit> {
-    auto.fit(data, None, &mut |_, _| true)
+    auto.fit(data)
 }
 
 /// Those near the middle and those around them, in six dimensions: no linear map brings either together.
@@ -104,7 +108,7 @@ fn the_choice_is_the_same_with_any_number_of_threads() {
 fn families_budget_and_orders_are_obeyed() {
     let data = shells(200, 5);
     let families = Labels::new((0..200).map(|i| (i % 10).to_string()));
-    let grouped = with_kernels().fit(&data, Some(&families), &mut |_, _| true).unwrap();
+    let grouped = with_kernels().fit_with(&data, &FitOptions::grouped(&families), &mut silent).unwrap();
     assert_eq!(grouped.folds, 8);
     assert!(grouped.kernel.is_some() && grouped.cost <= 20.0, "{}", grouped.cost);
     let narrow = fit(&Auto { budget: 2.0, ..with_kernels() }, &shells(600, 6)).unwrap();
@@ -113,12 +117,14 @@ fn families_budget_and_orders_are_obeyed() {
     let data = shells(100, 7);
     let mut last = 0;
     with_kernels()
-        .fit(&data, None, &mut |done, _| {
-            last = done;
-            true
+        .fit_with(&data, &FitOptions::default(), &mut |step| {
+            last = step.done;
+            ControlFlow::Continue(())
         })
         .unwrap();
-    let stopped = with_kernels().fit(&data, None, &mut |done, _| done < last);
+    let stopped = with_kernels().fit_with(&data, &FitOptions::default(), &mut |step| {
+        if step.done < last { ControlFlow::Continue(()) } else { ControlFlow::Break(Stop::Cancelled) }
+    });
     assert!(matches!(stopped, Err(Error::Cancelled)), "at {last}");
 }
 
@@ -163,7 +169,7 @@ fn as_a_method_it_has_a_name_and_its_model_comes_back_from_a_file() {
     // What is said is done, not silently undone.
     assert_eq!(named("auto-kernel", json!({"kernels": false})).unwrap().name(), "auto");
     let data = shells(150, 8);
-    let go = &mut |_| Order::GoOn;
+    let go = &mut silent;
     let learned = method.learn(&Training::Labelled(&data), go).unwrap();
     assert!(learned.kernel.is_some());
     let z = learned.transform(data.rows()).unwrap();
@@ -182,8 +188,7 @@ fn standardised_columns_make_units_irrelevant() {
     let values: Vec<f64> = values.map(|(i, x)| x * [8.0, 0.25, 1024.0][i % 3]).collect();
     let scaled = Dataset::new(Rows::new(values, 6).unwrap(), plain.labels().clone()).unwrap();
     let of = |data: &Dataset| {
-        let learned =
-            learn_standardized(&with_kernels(), &Training::Labelled(data), &mut |_| Order::GoOn).unwrap();
+        let learned = learn_standardized(&with_kernels(), &Training::Labelled(data), &mut silent).unwrap();
         assert!(learned.kernel.is_some());
         learned.transform(data.rows()).unwrap()
     };

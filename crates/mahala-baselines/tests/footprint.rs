@@ -8,11 +8,13 @@ use faer::Mat;
 use mahala::auto::Recipe;
 use mahala::data::Random;
 use mahala::footprint::{memory_limit_gb, set_memory_limit_gb};
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, CrossValidation, Regularization, TChoice};
 use mahala::kernel::{Kernel, KernelGmml};
-use mahala::learner::{Learner, Order, Training};
+use mahala::learner::{Learner, Training};
 use mahala::local::{LocalGmml, Locality};
 use mahala::pairs::{Pair, Pairs};
+use mahala::progress::silent;
 use mahala::{Dataset, Error, Gmml, Labels, Metric, Result, Rows};
 use mahala_baselines::{Covariance, FlatGeo, Lmnn, Mcml, NAMES, Nca, Start, named};
 use serde_json::json;
@@ -40,9 +42,8 @@ fn table(n: usize, d: usize) -> Dataset {
 /// Every way to learn there is, by name.
 fn everything(data: &Dataset) -> Vec<(String, Result<()>)> {
     let (rows, n) = (data.rows(), data.len());
-    let learn = |method: &dyn Learner, training: &Training<'_>| {
-        method.learn(training, &mut |_| Order::GoOn).map(|_| ())
-    };
+    let learn =
+        |method: &dyn Learner, training: &Training<'_>| method.learn(training, &mut silent).map(|_| ());
     let method =
         |name: &str, parameters| learn(&*named(name, parameters).unwrap(), &Training::Labelled(data));
     let mut all: Vec<(String, Result<()>)> =
@@ -74,7 +75,10 @@ fn everything(data: &Dataset) -> Vec<(String, Result<()>)> {
         let kernel = KernelGmml { gmml: gmml.clone(), kernel: Kernel::Rbf { gamma: 0.01 }, landmarks: None };
         all.extend([
             (format!("gmml{kind}"), gmml.fit(data).map(|_| ())),
-            (format!("weighted gmml{kind}"), gmml.fit_weighted(data, &weights, &mut |_, _| true).map(|_| ())),
+            (
+                format!("weighted gmml{kind}"),
+                gmml.fit_with(data, &FitOptions::weighted(&weights), &mut silent).map(|_| ()),
+            ),
             (format!("gmml{kind} from pairs"), gmml.fit_pairs(rows, &pairs).map(|_| ())),
             (format!("t of gmml{kind}"), CrossValidation::new(&gmml, data).map(|_| ())),
             (format!("calibrated gmml{kind}"), gmml.held_out_rows(data, 0.5).map(|_| ())),
@@ -125,8 +129,7 @@ fn every_method_is_refused_where_there_is_no_memory() {
 fn the_refusal_names_what_is_needed_what_is_allowed_and_a_remedy() {
     let data = table(4, 200);
     let told = limited(0.002, || {
-        let learned =
-            named("itml", json!({})).unwrap().learn(&Training::Labelled(&data), &mut |_| Order::GoOn);
+        let learned = named("itml", json!({})).unwrap().learn(&Training::Labelled(&data), &mut silent);
         learned.expect_err("200 x 200 numbers nine times are 2.9 MB").to_string()
     });
     let expected = "itml needs 3.1 MB for 200 columns, above the limit of 2 MB; reduce the number of columns first, or \
@@ -167,8 +170,8 @@ fn in_the_span_of_the_rows_distances_are_those_learned_on_all_columns() {
     ];
     for method in methods {
         let training = Training::Labelled(&data);
-        let reduced = method.learn(&training, &mut |_| Order::GoOn).unwrap().metric;
-        let whole = method.run(&training, &mut |_| Order::GoOn).unwrap().metric;
+        let reduced = method.learn(&training, &mut silent).unwrap().metric;
+        let whole = method.run(&training, &mut silent).unwrap().metric;
         assert_eq!(reduced.columns(), 40);
         let (reduced, whole) = (distances(&reduced, data.rows()), distances(&whole, data.rows()));
         // A few iterations multiply rounding by the condition of their steps.

@@ -6,9 +6,11 @@ mod common;
 
 use common::repeated;
 use mahala::data::Folds;
+use mahala::gmml::FitOptions;
 use mahala::gmml::{CrossValidation, Regularization};
-use mahala::learner::{Learner, Order, Training};
+use mahala::learner::{Learner, Training};
 use mahala::neighbors::wrong_votes;
+use mahala::progress::silent;
 use mahala::{Dataset, Error, Gmml, Labels, Rows};
 use mahala_baselines::{GammaChoice, Itml};
 
@@ -27,11 +29,11 @@ fn t_is_chosen_on_folds_that_keep_groups_whole() {
     let lambda = Gmml { regularization: Regularization::Lambda(0.1), ..plain.clone() };
     for gmml in [plain, Gmml { k: 1, ..Gmml::paper() }, subset, lambda] {
         assert!(least(&gmml.fit(&data).unwrap()) < 0.05);
-        let fit = gmml.fit_grouped(&data, &groups, &mut |_, _| true).unwrap();
+        let fit = gmml.fit_with(&data, &FitOptions::grouped(&groups), &mut silent).unwrap();
         // Nothing but chance is left.
         assert!(least(&fit) > 0.25, "{}", least(&fit));
-        let search = CrossValidation::grouped(&gmml, &data, &groups).unwrap();
-        assert!(search.errors(&[0.5], &mut |_, _| true).unwrap()[0] > 0.25);
+        let search = CrossValidation::with(&gmml, &data, &FitOptions::grouped(&groups)).unwrap();
+        assert!(search.errors(&[0.5], &mut silent).unwrap()[0] > 0.25);
     }
 }
 
@@ -44,7 +46,7 @@ fn with_more_columns_than_rows_too() {
     let data = Dataset::new(Rows::new(widened.collect(), 60).unwrap(), data.labels().clone()).unwrap();
     let gmml = Gmml { k: 1, ..Gmml::default() };
     assert_eq!(least(&gmml.fit(&data).unwrap()), 0.0);
-    assert!(least(&gmml.fit_grouped(&data, &groups, &mut |_, _| true).unwrap()) > 0.15);
+    assert!(least(&gmml.fit_with(&data, &FitOptions::grouped(&groups), &mut silent).unwrap()) > 0.15);
 }
 
 #[test]
@@ -57,7 +59,7 @@ fn itmls_gamma_is_chosen_on_folds_that_keep_groups_whole() {
                 let (train, test) = folds.split(fold);
                 let (train, test) = (data.subset(&train), data.subset(&test));
                 let itml = Itml { gamma: GammaChoice::Fixed(gamma), ..Itml::default() };
-                let metric = itml.learn(&Training::Labelled(&train), &mut |_| Order::GoOn).unwrap().metric;
+                let metric = itml.learn(&Training::Labelled(&train), &mut silent).unwrap().metric;
                 let seen = |part: &Dataset| {
                     Dataset::new(metric.transform(part.rows()).unwrap(), part.labels().clone()).unwrap()
                 };
@@ -70,7 +72,7 @@ fn itmls_gamma_is_chosen_on_folds_that_keep_groups_whole() {
         let best = errors.iter().copied().fold(f64::INFINITY, f64::min);
         let wanted = gammas[errors.iter().position(|&error| error == best).unwrap()];
         let itml = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
-        let learned = itml.learn(&Training::Grouped(&data, &groups), &mut |_| Order::GoOn).unwrap();
+        let learned = itml.learn(&Training::Grouped(&data, &groups), &mut silent).unwrap();
         assert_eq!(learned.report.choice.unwrap()["gamma"], wanted, "{errors:?}");
     }
 }
@@ -82,11 +84,11 @@ fn groups_that_cannot_be_kept_whole_are_refused() {
     let itml = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
     let methods: [&dyn Learner; 3] = [&Gmml::default(), &itml, &Gmml::auto()];
     for method in methods {
-        let learned = method.learn(&Training::Grouped(&data, &one), &mut |_| Order::GoOn);
+        let learned = method.learn(&Training::Grouped(&data, &one), &mut silent);
         assert!(matches!(learned, Err(Error::TooFewGroups { .. })), "{}: {learned:?}", method.name());
     }
     let short = groups.subset(&[0, 5]);
-    let refused = Gmml::default().fit_grouped(&data, &short, &mut |_, _| true);
+    let refused = Gmml::default().fit_with(&data, &FitOptions::grouped(&short), &mut silent);
     assert!(matches!(refused, Err(Error::Length { what: "groups", .. })));
-    assert!(CrossValidation::grouped(&Gmml::default(), &data, &short).is_err());
+    assert!(CrossValidation::with(&Gmml::default(), &data, &FitOptions::grouped(&short)).is_err());
 }

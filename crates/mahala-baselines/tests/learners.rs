@@ -6,13 +6,15 @@ mod common;
 
 use common::{blobs, bundled, reference, rescaled};
 use mahala::geometry::Spd;
-use mahala::learner::{Learned, Learner, Order, Outcome, Training, learn_standardized};
+use mahala::learner::{Learned, Learner, Outcome, Training, learn_standardized};
 use mahala::pairs::{Pair, Pairs};
+use mahala::progress::{Stop, silent};
 use mahala::{Dataset, Error, Labels, Mat, Model, Rows};
 use mahala_baselines::{
     Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Lmnn, Mcml, Mmc, NAMES, Nca, named,
 };
 use serde_json::json;
+use std::ops::ControlFlow;
 
 /// Every method, in each of its forms. A new one joins here.
 fn every_method() -> Vec<Box<dyn Learner>> {
@@ -51,7 +53,7 @@ fn learns_from_pairs(method: &dyn Learner) -> bool {
 }
 
 fn learn(method: &dyn Learner, training: &Training<'_>) -> mahala::Result<Learned> {
-    method.learn(training, &mut |_| Order::GoOn)
+    method.learn(training, &mut silent)
 }
 
 /// Finite, symmetric, positive semidefinite up to rounding.
@@ -105,14 +107,17 @@ fn every_method_has_the_same_bits_in_any_pool_and_for_the_same_seed() {
 #[test]
 fn whoever_is_told_to_stop_returns_a_metric_and_says_so() {
     let data = blobs(60, 4, 3, 1);
-    for (order, outcome) in [(Order::Cancel, Outcome::Cancelled), (Order::TimeUp, Outcome::TimeLimit)] {
+    for (order, outcome) in [
+        (ControlFlow::Break(Stop::Cancelled), Outcome::Cancelled),
+        (ControlFlow::Break(Stop::TimeUp), Outcome::TimeLimit),
+    ] {
         for method in every_method() {
             let mut calls = 0;
-            let observer = &mut |_| {
+            let progress = &mut |_| {
                 calls += 1;
                 order
             };
-            let learned = method.learn(&Training::Labelled(&data), observer).unwrap();
+            let learned = method.learn(&Training::Labelled(&data), progress).unwrap();
             assert_is_a_metric(&learned, method.name());
             let expected = if calls == 0 { Outcome::ClosedForm } else { outcome };
             assert_eq!(learned.report.outcome, expected, "{}", method.name());
@@ -315,7 +320,7 @@ fn standardised_columns_make_units_irrelevant() {
     let values: Vec<f64> = values.map(|(i, x)| x * [8.0, 0.25, 1024.0][i % 3]).collect();
     let scaled = Dataset::new(Rows::new(values, 3).unwrap(), plain.labels().clone()).unwrap();
     for method in every_method() {
-        let go = &mut |_| Order::GoOn;
+        let go = &mut silent;
         let a = learn_standardized(&*method, &Training::Labelled(&plain), go).unwrap().metric;
         let b = learn_standardized(&*method, &Training::Labelled(&scaled), go).unwrap().metric;
         let (x, y) = (a.transform(plain.rows()).unwrap(), b.transform(scaled.rows()).unwrap());

@@ -5,13 +5,15 @@
 mod common;
 
 use common::{blobs, bundled, gaussian, labelled, number, reference, rescaled, table};
-use mahala::learner::{Learned, Learner, Order, Outcome, Training};
+use mahala::learner::{Learned, Learner, Outcome, Training};
 use mahala::pairs::{Pair, Pairs};
+use mahala::progress::{Stop, silent};
 use mahala::{Dataset, Error, Knn, Labels, MatRef, Metric, Result, Rows};
 use mahala_baselines::{Hinge, Lmnn, Mcml, Nca, Start};
+use std::ops::ControlFlow;
 
 fn learn(method: &dyn Learner, data: &Dataset) -> Result<Learned> {
-    method.learn(&Training::Labelled(data), &mut |_| Order::GoOn)
+    method.learn(&Training::Labelled(data), &mut silent)
 }
 
 fn classic() -> Lmnn {
@@ -164,12 +166,12 @@ fn the_objective_never_gets_worse() {
     let data = bundled("wine.csv");
     for method in all() {
         let mut seen = Vec::new();
-        let mut observer = |step: mahala::learner::Step| {
-            assert_eq!(step.iteration, seen.len() + 1);
+        let mut progress = |step: mahala::progress::Step| {
+            assert_eq!(step.done, seen.len() + 1);
             seen.push(step.objective.unwrap());
-            Order::GoOn
+            ControlFlow::Continue(())
         };
-        let learned = method.learn(&Training::Labelled(&data), &mut observer).unwrap();
+        let learned = method.learn(&Training::Labelled(&data), &mut progress).unwrap();
         let sign = if method.name() == "nca" { -1.0 } else { 1.0 };
         assert!(seen.windows(2).all(|two| sign * two[1] < sign * two[0]), "{}: {seen:?}", method.name());
         assert_eq!(learned.report.objective, seen.last().copied());
@@ -213,13 +215,16 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
 fn an_interrupted_fit_says_so_and_returns_the_best_so_far() {
     let data = bundled("wine.csv");
     for method in all() {
-        for (order, outcome) in [(Order::Cancel, Outcome::Cancelled), (Order::TimeUp, Outcome::TimeLimit)] {
+        for (order, outcome) in [
+            (ControlFlow::Break(Stop::Cancelled), Outcome::Cancelled),
+            (ControlFlow::Break(Stop::TimeUp), Outcome::TimeLimit),
+        ] {
             let mut last = None;
-            let mut observer = |step: mahala::learner::Step| {
+            let mut progress = |step: mahala::progress::Step| {
                 last = step.objective;
-                if step.iteration == 3 { order } else { Order::GoOn }
+                if step.done == 3 { order } else { ControlFlow::Continue(()) }
             };
-            let learned = method.learn(&Training::Labelled(&data), &mut observer).unwrap();
+            let learned = method.learn(&Training::Labelled(&data), &mut progress).unwrap();
             let report = learned.report;
             assert_eq!((report.iterations, report.outcome, report.objective), (3, outcome, last));
         }
@@ -263,7 +268,7 @@ fn what_cannot_be_learned_from_is_refused() {
         assert!(matches!(learn(method.as_ref(), &constant), Err(Error::AllConstant { .. })), "{name}");
         let error = learn(method.as_ref(), &huge).unwrap_err().to_string();
         assert!(error.contains("64-bit") || error.contains("finite"), "{name}: {error}");
-        let paired = method.learn(&Training::Paired(&rows, &pairs), &mut |_| Order::GoOn);
+        let paired = method.learn(&Training::Paired(&rows, &pairs), &mut silent);
         assert!(paired.unwrap_err().to_string().contains("label"), "{name}");
     }
     // A would be beyond 1e308.

@@ -42,7 +42,7 @@ fn run(cli: options::Cli) -> Result<()> {
     if let Some(threads) = threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build_global()?;
     }
-    system::tell_memory();
+    system::tell_memory()?;
     match cli.command {
         options::Command::Demo(demo) => commands::demo::run(&demo),
         options::Command::Fit(fit) => commands::fit::run(&fit),

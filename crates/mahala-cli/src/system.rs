@@ -16,12 +16,23 @@ const CACHE: u64 = 64 << 20;
 static RESERVED: AtomicU64 = AtomicU64::new(0);
 
 /// Tells the library how much memory there is, now.
-pub(crate) fn tell_memory() {
+///
+/// # Errors
+/// The limit of the address space leaves nothing to learn with.
+pub(crate) fn tell_memory() -> Result<()> {
     let addresses = unused_addresses().map(|left| left.saturating_sub(RESERVED.load(Relaxed)));
+    if addresses.is_some_and(|left| left <= SPARE) {
+        bail!(
+            "the limit of this shell on the address space leaves nothing to learn with, beside the {} MB that matrix \
+             products reserve\nhint: ulimit -v unlimited",
+            RESERVED.load(Relaxed).div_ceil(1 << 20)
+        );
+    }
     let left = [unused_memory(), unused_group_memory(), addresses];
     if let Some(least) = left.into_iter().flatten().min() {
         mahala::footprint::set_memory_limit_gb(least.saturating_sub(SPARE) as f64 / 1e9);
     }
+    Ok(())
 }
 
 /// The number of threads to work with where the address space is limited; `None` if it is not.

@@ -76,6 +76,7 @@ pub mod metric;
 pub mod model;
 pub mod neighbors;
 pub mod pairs;
+pub mod progress;
 pub mod scatter;
 
 pub use auto::{Auto, AutoFit};

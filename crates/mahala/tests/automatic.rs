@@ -6,10 +6,13 @@ mod common;
 use common::{gaussian, repeated, wrong};
 use mahala::auto::{Recipe, Round};
 use mahala::data::{ColumnStatistics, Random};
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, Regularization, Subspace, TChoice, analytic_shrinkage};
 use mahala::pairs::Pairs;
+use mahala::progress::{Stop, silent};
 use mahala::scatter::Scatter;
 use mahala::{Auto, Dataset, Error, Gmml, Labels, Mat, Metric, Model, Rows};
+use std::ops::ControlFlow;
 
 /// Classes that differ in the first two columns; the others are noise of growing width.
 fn clouds(sizes: &[usize], columns: usize, seed: u64) -> Dataset {
@@ -102,13 +105,13 @@ fn s_alone_is_shrunk_to_the_identity() {
 
 #[test]
 fn a_recipe_is_a_method_with_parameters_in_a_file() {
-    use mahala::learner::{Learner as _, Order, Training};
+    use mahala::learner::{Learner as _, Training};
     let named = |parameters: serde_json::Value| serde_json::from_value::<Recipe>(parameters);
     let data = clouds(&[40, 40], 4, 6);
     let parameters = serde_json::json!({"t": 0.25, "rounds": [[3, 0.5]], "directions": 2, "shrinkage": 0.1});
     let method = named(parameters).unwrap();
     assert_eq!(method.parameters()["rounds"], serde_json::json!([[3, 0.5]]));
-    let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+    let learned = method.learn(&Training::Labelled(&data), &mut silent).unwrap();
     let recipe = Recipe {
         shrinkage: 0.1,
         directions: Some(2),
@@ -124,7 +127,7 @@ fn a_recipe_is_a_method_with_parameters_in_a_file() {
         serde_json::json!({"shrinkage": 1.5}),
     ] {
         let method = named(wrong.clone()).unwrap();
-        assert!(method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).is_err(), "{wrong}");
+        assert!(method.learn(&Training::Labelled(&data), &mut silent).is_err(), "{wrong}");
     }
     assert!(named(serde_json::json!({"rounds": 3})).is_err());
 }
@@ -224,7 +227,7 @@ fn noise_in_labels_and_rare_classes_leave_it_no_worse_than_the_plain_distance() 
             let data = clouds(&sizes, 6, 50 + seed);
             let test = clouds(&sizes, 6, 80 + seed);
             let train = mislabelled(&data, share);
-            let fit = Gmml::auto().fit(&train, None, &mut |_, _| true).unwrap();
+            let fit = Gmml::auto().fit(&train).unwrap();
             ours += wrong(&Model::new(fit.metric), &train, &test);
             plain += wrong(&Model::new(Metric::euclidean(6)), &train, &test);
             tested += test.len();
@@ -238,7 +241,7 @@ fn the_choice_is_the_same_with_any_number_of_threads() {
     let data = clouds(&[60, 60, 30], 5, 5);
     let fit = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| Gmml::auto().fit(&data, None, &mut |_, _| true).unwrap())
+        pool.install(|| Gmml::auto().fit(&data).unwrap())
     };
     let (one, five) = (fit(1), fit(5));
     assert_eq!(one.recipes, five.recipes);
@@ -250,7 +253,9 @@ fn the_choice_is_the_same_with_any_number_of_threads() {
 fn folds_keep_groups_whole() {
     // A row's own group tells its class for sure, another group nothing.
     let (data, groups) = repeated(40, 6, 12);
-    let error = |groups| Gmml::auto().fit(&data, groups, &mut |_, _| true).unwrap().error;
+    let error = |groups| {
+        Gmml::auto().fit_with(&data, &FitOptions { weights: None, groups }, &mut silent).unwrap().error
+    };
     assert!(error(None) < 0.02, "{}", error(None));
     // The best of some two hundred recipes on forty coins that were tossed.
     assert!(error(Some(&groups)) > 0.2, "{}", error(Some(&groups)));
@@ -260,10 +265,7 @@ fn folds_keep_groups_whole() {
 fn the_budget_is_kept() {
     let (small, large) = (Auto { budget: 2.0, ..Auto::default() }, Auto { budget: 40.0, ..Auto::default() });
     let rows = clouds(&[1200, 1200], 30, 7);
-    let (small, large) = (
-        small.fit(&rows, None, &mut |_, _| true).unwrap(),
-        large.fit(&rows, None, &mut |_, _| true).unwrap(),
-    );
+    let (small, large) = (small.fit(&rows).unwrap(), large.fit(&rows).unwrap());
     assert!(small.cost <= 2.0 && small.trials.len() < large.trials.len(), "{} {}", small.cost, large.cost);
     assert!(large.cost <= 40.0);
 }
@@ -275,7 +277,7 @@ fn no_more_is_spent_than_the_budget_on_tables_small_and_large() {
         for budget in [1.0, 4.0] {
             for kernels in [false, kernels] {
                 let auto = Auto { budget, kernels, ..Auto::default() };
-                let cost = auto.fit(&data, None, &mut |_, _| true).unwrap().cost;
+                let cost = auto.fit(&data).unwrap().cost;
                 assert!(cost > 0.0 && cost <= budget, "{size} x {columns}, {budget}, {kernels}: {cost}");
             }
         }
@@ -287,17 +289,23 @@ fn what_cannot_be_chosen_on_is_refused() {
     let data = clouds(&[10, 10], 2, 8);
     let auto = Gmml::auto();
     let one = Labels::new(vec!["x"; 20]);
-    assert!(matches!(auto.fit(&data, Some(&one), &mut |_, _| true), Err(Error::TooFewGroups { .. })));
     assert!(matches!(
-        auto.fit(&data, Some(&Labels::new(["x"])), &mut |_, _| true),
+        auto.fit_with(&data, &FitOptions::grouped(&one), &mut silent),
+        Err(Error::TooFewGroups { .. })
+    ));
+    assert!(matches!(
+        auto.fit_with(&data, &FitOptions::grouped(&Labels::new(["x"])), &mut silent),
         Err(Error::Length { .. })
     ));
-    assert!(matches!(auto.fit(&data, None, &mut |_, _| false), Err(Error::Cancelled)));
+    assert!(matches!(
+        auto.fit_with(&data, &FitOptions::default(), &mut |_| ControlFlow::Break(Stop::Cancelled)),
+        Err(Error::Cancelled)
+    ));
     for auto in [Auto { k: 0, ..auto }, Auto { budget: 0.5, ..auto }, Auto { budget: f64::NAN, ..auto }] {
-        assert!(matches!(auto.fit(&data, None, &mut |_, _| true), Err(Error::Parameter { .. })));
+        assert!(matches!(auto.fit(&data), Err(Error::Parameter { .. })));
     }
     let alone = Dataset::new(Rows::new(vec![1.0, 2.0], 1).unwrap(), Labels::new(["a", "b"])).unwrap();
-    assert!(matches!(auto.fit(&alone, None, &mut |_, _| true), Err(Error::NoSimilarPair { .. })));
+    assert!(matches!(auto.fit(&alone), Err(Error::NoSimilarPair { .. })));
 }
 
 #[test]
@@ -306,22 +314,19 @@ fn tiny_equal_and_extreme_rows_are_survived() {
     let equal =
         Dataset::new(Rows::new(vec![1.0; 40], 2).unwrap(), Labels::new((0..20).map(|i| ["a", "b"][i % 2])))
             .unwrap();
-    assert!(matches!(
-        auto.fit(&equal, None, &mut |_, _| true),
-        Err(Error::NoUsableFold { .. } | Error::AllConstant { .. })
-    ));
+    assert!(matches!(auto.fit(&equal), Err(Error::NoUsableFold { .. } | Error::AllConstant { .. })));
     let few = clouds(&[2, 2], 3, 10);
-    let _ = auto.fit(&few, None, &mut |_, _| true);
+    let _ = auto.fit(&few);
     for unit in [1e-150, 1e150] {
         let data = clouds(&[20, 20], 3, 11);
         let rows = Rows::new(data.rows().values().iter().map(|x| x * unit).collect(), 3).unwrap();
-        let fit = auto.fit(&Dataset::new(rows, data.labels().clone()).unwrap(), None, &mut |_, _| true);
+        let fit = auto.fit(&Dataset::new(rows, data.labels().clone()).unwrap());
         assert!(fit.is_ok(), "{unit:e}: {fit:?}");
     }
     // Whole numbers with many ties and duplicates.
     let rows = Rows::new((0..120).map(|i| f64::from((i * i) % 3)).collect(), 2).unwrap();
     let ties = Dataset::new(rows, Labels::new((0..60).map(|i| ["a", "b", "c"][i % 3]))).unwrap();
-    assert!(auto.fit(&ties, None, &mut |_, _| true).is_ok());
+    assert!(auto.fit(&ties).is_ok());
 }
 
 #[test]

@@ -6,11 +6,14 @@ mod common;
 use common::{bundled, gaussian, halves, relative_difference};
 use mahala::data::Random;
 use mahala::geometry::{Spd, geometric_mean};
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, Regularization, TChoice, analytic_shrinkage};
 use mahala::local::{LocalGmml, LocalMaps, Locality, SHARES, Share};
 use mahala::pairs::Pairs;
+use mahala::progress::Stop;
 use mahala::scatter::Scatter;
 use mahala::{Dataset, Error, Gmml, Knn, Labels, Mat, Model, Rows};
+use std::ops::ControlFlow;
 
 /// Inverses and products of matrices of condition up to 1e7.
 const ROUNDING: f64 = 1e-7;
@@ -213,7 +216,9 @@ fn what_cannot_be_is_refused() {
         ..plain.clone()
     });
     assert!(matches!(error, Error::Parameter { name: "rank", .. }));
-    let cancelled = plain.fit_watched(&data, &mut |_, _| false).unwrap_err();
+    let cancelled = plain
+        .fit_with(&data, &FitOptions::default(), &mut |_| ControlFlow::Break(Stop::Cancelled))
+        .unwrap_err();
     assert_eq!(cancelled, Error::Cancelled);
     let local = LocalGmml { share: Share::Fixed(0.5), ..plain }.fit(&data).unwrap();
     assert!(local.predict(data.rows(), 0).is_err() && local.predict(data.rows(), 151).is_err());

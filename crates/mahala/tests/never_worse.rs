@@ -154,7 +154,7 @@ fn judge(seeds: std::ops::Range<u64>) {
         let mut table = Table::new(seed);
         let (n, duplicated) = (table.n, table.duplicated);
         let (train, test) = (table.draw(n, duplicated), table.draw(n.max(TESTED), false));
-        let Ok(fit) = Gmml::auto().fit(&train, None, &mut |_, _| true) else { continue };
+        let Ok(fit) = Gmml::auto().fit(&train) else { continue };
         let (ours, plain) =
             (wrong(&fit.metric, &train, &test), wrong(&Metric::euclidean(train.columns()), &train, &test));
         let worse = ours.iter().zip(&plain).filter(|(ours, plain)| **ours && !**plain).count();

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::data::{Folds, Random, SparseRows};
+use mahala::gmml::FitOptions;
 use mahala::local::LocalGmml;
+use mahala::progress::silent;
 use mahala::{Dataset, Gmml, Labels, Rows};
 
 /// Two classes in four columns, in pairs of nearly equal rows: 2i and 2i + 1 are one group.
@@ -64,8 +66,8 @@ fn splits_reach_every_way_of_fitting() {
     let sparse =
         SparseRows::new(starts, columns.repeat(data.len()), data.rows().values().to_vec(), 4).unwrap();
     let whole = curve(&given, &data);
-    let weighted = given.fit_weighted(&data, &ones, &mut |_, _| true).unwrap();
-    let from_sparse = given.fit_sparse(&sparse, data.labels()).unwrap();
+    let weighted = given.fit_with(&data, &FitOptions::weighted(&ones), &mut silent).unwrap();
+    let from_sparse = given.fit_sparse(&sparse, data.labels(), &mut silent).unwrap();
     for fit in [weighted, from_sparse] {
         let curve = fit.diagnostics.selection.unwrap().curve;
         assert!(curve.iter().zip(&whole).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12));
@@ -82,7 +84,7 @@ fn rows_without_weight_leave_their_splits() {
     let gmml = Gmml { k: 1, splits: Some(splits.clone()), ..Gmml::default() };
     let weights: Vec<f64> = (0..data.len()).map(|row| if row < 8 { 0.0 } else { 1.0 }).collect();
     let kept: Vec<usize> = (8..data.len()).collect();
-    let weighted = gmml.fit_weighted(&data, &weights, &mut |_, _| true).unwrap();
+    let weighted = gmml.fit_with(&data, &FitOptions::weighted(&weights), &mut silent).unwrap();
     let shifted = |part: Vec<usize>| part.into_iter().filter(|row| *row >= 8).map(|row| row - 8).collect();
     let splits = listed(&splits).into_iter().map(|(train, test)| (shifted(train), shifted(test))).collect();
     let splits = Folds::given(kept.len(), splits).unwrap();

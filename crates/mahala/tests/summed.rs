@@ -2,6 +2,7 @@
 
 use mahala::data::Random;
 use mahala::gmml::TChoice;
+use mahala::progress::silent;
 use mahala::scatter::{Balance, ClassMeans, Moments, Scatter, Summed, Window};
 use mahala::{Dataset, Error, Gmml, Labels, Mat, Rows};
 
@@ -42,7 +43,7 @@ fn a_streamed_fit_is_the_fit_in_memory() {
         let gmml = Gmml { standardize, ..Gmml::default() };
         let summed = Summed::of(&moments, Balance::None).unwrap();
         // The sample being all rows, t is chosen alike.
-        let streamed = gmml.fit_summed(summed, Some(&all), &mut |_, _| true).unwrap();
+        let streamed = gmml.fit_summed(summed, Some(&all), &mut silent).unwrap();
         let whole = gmml.fit(&all).unwrap();
         assert_eq!(streamed.t, whole.t);
         let (a, b) = (streamed.metric.matrix().unwrap(), whole.metric.matrix().unwrap());
@@ -61,7 +62,7 @@ fn sampled_pairs_are_refused_where_there_are_only_sums() {
     let moments = Moments::of(&all).unwrap();
     let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::paper() };
     let summed = || Summed::of(&moments, Balance::None).unwrap();
-    for refused in [gmml.fit_moments(&moments), gmml.fit_summed(summed(), Some(&all), &mut |_, _| true)] {
+    for refused in [gmml.fit_moments(&moments), gmml.fit_summed(summed(), Some(&all), &mut silent)] {
         assert!(matches!(refused, Err(Error::Parameter { name: "pairs", .. })), "{refused:?}");
     }
 }
@@ -158,7 +159,7 @@ fn a_hundred_thousand_classes_of_256_columns_are_learned_from() {
     }
     let summed = means.finish(sums.unwrap()).unwrap();
     let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
-    let fit = gmml.fit_summed(summed, None, &mut |_, _| true).unwrap();
+    let fit = gmml.fit_summed(summed, None, &mut silent).unwrap();
     assert_eq!(fit.diagnostics.similar.pairs, 10_000);
     assert!(fit.diagnostics.ridge == 0.0 && fit.metric.rank() == d);
 }

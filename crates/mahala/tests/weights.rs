@@ -5,8 +5,10 @@ mod common;
 
 use common::{bundled, gaussian, relative_difference};
 use mahala::data::Random;
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Criterion, CrossValidation, PairRule, Regularization, TChoice};
 use mahala::pairs::Pairs;
+use mahala::progress::silent;
 use mahala::scatter::{Balance, Moments, Scatter};
 use mahala::{Dataset, Error, Gmml, Labels, Mat, Rows};
 
@@ -115,8 +117,8 @@ fn the_error_counts_each_class_the_same() {
     let data = Dataset::new(rows, labels).unwrap();
     let error = |balance| {
         let search = CrossValidation::new(&Gmml { balance, ..Gmml::default() }, &data).unwrap();
-        let selection = search.select(&mut |_, _| true).unwrap();
-        (search.errors(&[0.5], &mut |_, _| true).unwrap()[0], selection.criterion)
+        let selection = search.select(&mut silent).unwrap();
+        (search.errors(&[0.5], &mut silent).unwrap()[0], selection.criterion)
     };
     assert_eq!(error(Balance::None), (0.1, Criterion::KnnError));
     let (balanced, criterion) = error(Balance::Classes);
@@ -129,7 +131,7 @@ fn rows_without_weight_do_not_count() {
     let kept: Vec<usize> = (0..data.len()).filter(|i| i % 3 != 0).collect();
     let weights: Vec<f64> = (0..data.len()).map(|i| f64::from(u8::from(i % 3 != 0))).collect();
     let gmml = Gmml::default();
-    let weighted = gmml.fit_weighted(&data, &weights, &mut |_, _| true).unwrap();
+    let weighted = gmml.fit_with(&data, &FitOptions::weighted(&weights), &mut silent).unwrap();
     let without = gmml.fit(&data.subset(&kept)).unwrap();
     assert_eq!(weighted.diagnostics.selection, without.diagnostics.selection);
     let (a, b) = (weighted.metric.matrix().unwrap(), without.metric.matrix().unwrap());
@@ -140,7 +142,7 @@ fn rows_without_weight_do_not_count() {
 fn the_error_by_which_t_is_chosen_counts_weights() {
     let data = imbalanced();
     let heavy: Vec<f64> = data.labels().codes().iter().map(|&c| if c == 2 { 1e9 } else { 1.0 }).collect();
-    let fit = Gmml::default().fit_weighted(&data, &heavy, &mut |_, _| true).unwrap();
+    let fit = Gmml::default().fit_with(&data, &FitOptions::weighted(&heavy), &mut silent).unwrap();
     // Class c lies apart: beside its weight no other row's error is seen.
     let selection = fit.diagnostics.selection.unwrap();
     assert!(selection.curve.iter().any(|point| point.1 > 0.0 && point.1 < 1e-6), "{:?}", selection.curve);
@@ -150,7 +152,9 @@ fn the_error_by_which_t_is_chosen_counts_weights() {
 fn what_cannot_be_is_refused() {
     let data = imbalanced();
     let n = data.len();
-    let fit = |gmml: &Gmml, weights: &[f64]| gmml.fit_weighted(&data, weights, &mut |_, _| true).unwrap_err();
+    let fit = |gmml: &Gmml, weights: &[f64]| {
+        gmml.fit_with(&data, &FitOptions::weighted(weights), &mut silent).unwrap_err()
+    };
     let gmml = Gmml::default();
     assert_eq!(fit(&gmml, &[1.0]), Error::Length { what: "weights", seen: 1, expected: n });
     assert!(matches!(fit(&gmml, &vec![-1.0; n]), Error::Weight { index: 0, .. }));

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use mahala::data::{Random, SparseRows};
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, CrossValidation, Prior, Regularization, TChoice};
 use mahala::kernel::{Kernel, KernelGmml};
+use mahala::progress::silent;
 use mahala::{Dataset, Error, Gmml, Labels, Mat, MatRef, Metric, Rows};
 
 fn wide(n: usize, d: usize, seed: u64) -> Dataset {
@@ -129,7 +131,7 @@ fn sparse_rows_give_what_dense_rows_give() {
         for regularization in [Regularization::None, Regularization::Lambda(0.3)] {
             let gmml = Gmml { standardize, ..at(0.4, regularization) };
             let dense = gmml.fit(&data).unwrap();
-            let sparse = gmml.fit_sparse(&rows, data.labels()).unwrap();
+            let sparse = gmml.fit_sparse(&rows, data.labels(), &mut silent).unwrap();
             assert_eq!(sparse.diagnostics.constant_columns, dense.diagnostics.constant_columns);
             // Coordinates may come out mirrored; distances do not.
             let tolerance = if regularization == Regularization::None { 1e-5 } else { 1e-12 };
@@ -149,8 +151,10 @@ fn sparse_rows_give_what_dense_rows_give() {
 fn few_columns_of_sparse_rows_are_learned_on_as_they_are() {
     let data = thin(90, 12);
     let gmml = at(0.4, Regularization::Shrinkage(0.1));
-    let (dense, sparse) =
-        (gmml.fit(&data).unwrap(), gmml.fit_sparse(&sparse(data.rows()), data.labels()).unwrap());
+    let (dense, sparse) = (
+        gmml.fit(&data).unwrap(),
+        gmml.fit_sparse(&sparse(data.rows()), data.labels(), &mut silent).unwrap(),
+    );
     assert_eq!(dense.metric, sparse.metric);
     assert!(sparse.diagnostics.span.is_none());
 }
@@ -164,7 +168,8 @@ fn all_principal_directions_are_the_span() {
     assert_near(random.metric.matrix().unwrap().as_ref(), exact.metric.matrix().unwrap().as_ref(), 1e-9);
     let span = random.diagnostics.span.unwrap();
     assert!(span.randomized && span.outside < 1e-12, "{span:?}");
-    let sparse = Gmml { principal: few, ..all }.fit_sparse(&sparse(data.rows()), data.labels()).unwrap();
+    let sparse =
+        Gmml { principal: few, ..all }.fit_sparse(&sparse(data.rows()), data.labels(), &mut silent).unwrap();
     assert_near(sparse.metric.matrix().unwrap().as_ref(), exact.metric.matrix().unwrap().as_ref(), 1e-9);
 }
 
@@ -218,7 +223,10 @@ fn doubled_rows_and_constant_columns_lower_the_rank_alone() {
     assert_eq!(fit.metric.rank(), 11);
     assert_eq!(fit.diagnostics.constant_columns, [7]);
     let rows = sparse(doubled.rows());
-    assert_eq!(at(0.5, Regularization::None).fit_sparse(&rows, doubled.labels()).unwrap().metric.rank(), 11);
+    assert_eq!(
+        at(0.5, Regularization::None).fit_sparse(&rows, doubled.labels(), &mut silent).unwrap().metric.rank(),
+        11
+    );
     let lambda = at(0.5, Regularization::Lambda(0.1)).fit(&doubled).unwrap();
     assert_eq!((lambda.metric.rank(), lambda.diagnostics.constant_columns.len()), (11, 0));
 }
@@ -233,11 +241,17 @@ fn what_cannot_be_learned_from_is_refused_in_words() {
     let single = Dataset::new(Rows::new(vec![1.0, 2.0], 2).unwrap(), Labels::new(["a"])).unwrap();
     assert!(gmml.fit(&single).is_err());
     let empty = SparseRows::new(vec![0], vec![], vec![], 3).unwrap();
-    assert!(matches!(gmml.fit_sparse(&empty, &Labels::new([""; 0])).unwrap_err(), Error::Empty { .. }));
+    assert!(matches!(
+        gmml.fit_sparse(&empty, &Labels::new([""; 0]), &mut silent).unwrap_err(),
+        Error::Empty { .. }
+    ));
     let zeros = SparseRows::new(vec![0, 0, 0, 0], vec![], vec![], 9).unwrap();
     let labels = Labels::new(["a", "a", "b"]);
-    assert_eq!(gmml.fit_sparse(&zeros, &labels).unwrap_err(), Error::AllConstant { columns: 9 });
-    assert!(matches!(gmml.fit_sparse(&zeros, &Labels::new(["a"])).unwrap_err(), Error::Length { .. }));
+    assert_eq!(gmml.fit_sparse(&zeros, &labels, &mut silent).unwrap_err(), Error::AllConstant { columns: 9 });
+    assert!(matches!(
+        gmml.fit_sparse(&zeros, &Labels::new(["a"]), &mut silent).unwrap_err(),
+        Error::Length { .. }
+    ));
     let none = Gmml { principal: Some(0), ..gmml }.fit(&wide(9, 4, 1)).unwrap_err();
     assert_eq!(none.to_string(), "principal is 0; it must be at least 1");
 }
@@ -246,14 +260,14 @@ fn what_cannot_be_learned_from_is_refused_in_words() {
 fn what_needs_all_columns_by_all_columns_is_refused_with_the_memory() {
     let rows = SparseRows::new(vec![0, 1, 2, 3], vec![0, 1, 99_999], vec![1.0; 3], 100_000).unwrap();
     let labels = Labels::new(["a", "a", "b"]);
-    let error = at(0.5, Regularization::Shrinkage(0.1)).fit_sparse(&rows, &labels).unwrap_err();
+    let error = at(0.5, Regularization::Shrinkage(0.1)).fit_sparse(&rows, &labels, &mut silent).unwrap_err();
     assert!(error.to_string().starts_with("the fit needs 800.0 GB for 100000 columns"), "{error}");
     let small = Gmml { memory_limit_gb: 1e-3, ..at(0.5, Regularization::None) };
-    let error = small.fit_sparse(&rows, &labels).unwrap_err();
+    let error = small.fit_sparse(&rows, &labels, &mut silent).unwrap_err();
     assert!(matches!(error, Error::Memory { d: 100_000, .. }), "{error}");
     // Inside principal directions everything is allowed.
     let gmml = Gmml { principal: Some(2), ..at(0.5, Regularization::Shrinkage(0.1)) };
-    assert_eq!(gmml.fit_sparse(&rows, &labels).unwrap().metric.rank(), 2);
+    assert_eq!(gmml.fit_sparse(&rows, &labels, &mut silent).unwrap().metric.rank(), 2);
 }
 
 #[test]
@@ -274,8 +288,8 @@ fn parameters_are_checked_before_the_rows_are_looked_at() {
         let kernel = if gmml.principal.is_some() { None } else { Some(kernel.fit(&data).map(|_| ())) };
         let seen = [
             Some(gmml.fit(&data).map(|_| ())),
-            Some(gmml.fit_sparse(&sparse(data.rows()), &labels).map(|_| ())),
-            Some(gmml.fit_weighted(&data, &[1.0; 4], &mut |_, _| true).map(|_| ())),
+            Some(gmml.fit_sparse(&sparse(data.rows()), &labels, &mut silent).map(|_| ())),
+            Some(gmml.fit_with(&data, &FitOptions::weighted(&[1.0; 4]), &mut silent).map(|_| ())),
             Some(CrossValidation::new(&gmml, &data).map(|_| ())),
             kernel,
         ];
@@ -310,7 +324,7 @@ fn the_number_of_threads_changes_no_bit() {
     let run = || {
         let exact = at(0.4, Regularization::Lambda(0.1)).fit(&data).unwrap().metric;
         let random = Gmml { principal: Some(20), ..at(0.4, Regularization::None) };
-        let from_sparse = random.fit_sparse(&rows, data.labels()).unwrap().metric;
+        let from_sparse = random.fit_sparse(&rows, data.labels(), &mut silent).unwrap().metric;
         (exact, random.fit(&data).unwrap().metric, from_sparse.transform_sparse(&rows).unwrap(), from_sparse)
     };
     let in_pool =

@@ -23,24 +23,26 @@ use mahala::data::Folds;
 use mahala::data::{Random, Stream};
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, Order, Outcome, Report, Step, Training, fields};
+use mahala::learner::{Learned, Learner, Outcome, Report, Training, fields};
 use mahala::metric::Metric;
 use mahala::metric::{area_under_curve, squared_pair_distances};
 use mahala::neighbors::wrong_votes;
 use mahala::pairs::Pairs;
+use mahala::progress::{Progress, Step, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::ops::ControlFlow;
 
 /// Parameters of ITML. An iteration is a projection; the objective is that of the formula.
 ///
 /// ```
-/// use mahala::learner::{Learner, Order, Training};
+/// use mahala::learner::{Learner, Training};
 /// use mahala_baselines::Itml;
 /// use mahala::{Dataset, Labels, Rows};
 /// // The classes differ in the second column only; the first is noise.
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
-/// let learned = Itml::default().learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
+/// let learned = Itml::default().learn(&Training::Labelled(&data), &mut silent)?;
 /// let a = learned.metric.matrix()?;
 /// assert!(a[(1, 1)] > 5.0 * a[(0, 0)]);
 /// # Ok::<(), mahala::Error>(())
@@ -123,15 +125,15 @@ impl Learner for Itml {
         shape.matrices(9.0, 2.0) + shape.differences(2.0)
     }
 
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         self.check()?;
         let gamma = match self.gamma {
             GammaChoice::Fixed(gamma) => Ok(gamma),
-            GammaChoice::CrossValidated => self.chosen_gamma(training, observer)?,
+            GammaChoice::CrossValidated => self.chosen_gamma(training, progress)?,
         };
         match gamma {
             Ok(gamma) => {
-                let mut learned = self.learn_with(gamma, training, observer)?;
+                let mut learned = self.learn_with(gamma, training, progress)?;
                 if self.gamma == GammaChoice::CrossValidated {
                     learned.report.choice = Some(json!({"gamma": gamma}));
                 }
@@ -170,7 +172,7 @@ impl Itml {
         &self,
         gamma: f64,
         training: &Training<'_>,
-        observer: &mut Observer<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Learned> {
         let constraints = Constraints::of(training, self.seed)?;
         let bounds = match self.bounds {
@@ -178,17 +180,17 @@ impl Itml {
             None => Bounds::of(training.rows(), constraints.exponent, self.seed)?,
         };
         let mut state = Projections::new(&constraints, bounds, gamma);
-        let outcome = state.run(self.max_projections, self.tolerance, observer);
+        let outcome = state.run(self.max_projections, self.tolerance, progress);
         let report =
             Report { iterations: state.done, objective: Some(state.objective()), outcome, choice: None };
         Ok(Learned::new(metric_of(state.a(), training.rows())?, report))
     }
 
-    /// The best γ, or the outcome if the observer stopped the search.
+    /// The best γ, or the outcome if the progress stopped the search.
     fn chosen_gamma(
         &self,
         training: &Training<'_>,
-        observer: &mut Observer<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<std::result::Result<f64, Outcome>> {
         let items = match training {
             Training::Labelled(data) | Training::Grouped(data, _) => data.len(),
@@ -202,16 +204,17 @@ impl Itml {
             let gamma = 10f64.powi(power);
             let mut loss = 0.0;
             for fold in 0..2 {
-                if let Some(outcome) = observer(Step { iteration: 0, objective: None }).outcome() {
+                if let ControlFlow::Break(stop) = progress(Step::iteration(0, None)) {
+                    let outcome = Outcome::from(stop);
                     return Ok(Err(outcome));
                 }
                 let (train, test) = folds.split(fold);
                 loss += match training {
                     Training::Labelled(data) | Training::Grouped(data, _) => {
-                        self.held_out_error(gamma, data, &train, &test, observer)
+                        self.held_out_error(gamma, data, &train, &test, progress)
                     }
                     Training::Paired(_, pairs) => {
-                        self.held_out_ranking(gamma, training, pairs, &train, &test, observer)
+                        self.held_out_ranking(gamma, training, pairs, &train, &test, progress)
                     }
                 }?;
             }
@@ -228,10 +231,10 @@ impl Itml {
         data: &Dataset,
         train: &[usize],
         test: &[usize],
-        observer: &mut Observer<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<f64> {
         let (train, test) = (data.subset(train), data.subset(test));
-        let metric = self.learn_with(gamma, &Training::Labelled(&train), &mut silent(observer))?.metric;
+        let metric = self.learn_with(gamma, &Training::Labelled(&train), &mut unseen(progress))?.metric;
         let seen = |part: &Dataset| Dataset::new(metric.transform(part.rows())?, part.labels().clone());
         let wrong = wrong_votes(&seen(&train)?, &seen(&test)?, self.k.min(train.len()))?;
         Ok(wrong as f64 / test.len() as f64)
@@ -244,25 +247,26 @@ impl Itml {
         pairs: &Pairs,
         train: &[usize],
         test: &[usize],
-        observer: &mut Observer<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<f64> {
         let rows = training.rows();
         let (train, test) = (pairs.subset(train), pairs.subset(test));
-        let metric = self.learn_with(gamma, &Training::Paired(rows, &train), &mut silent(observer))?.metric;
+        let metric = self.learn_with(gamma, &Training::Paired(rows, &train), &mut unseen(progress))?.metric;
         Ok(1.0 - area_under_curve(&squared_pair_distances(&metric, rows, rows, &test)?, &test))
     }
 }
 
-/// An observer of the search for γ: it may stop a trial, but does not see its progress.
-fn silent(observer: &mut Observer<'_>) -> impl FnMut(Step) -> Order {
-    move |_| observer(Step { iteration: 0, objective: None })
+/// An progress of the search for γ: it may stop a trial, but does not see its progress.
+fn unseen(progress: &mut Progress<'_>) -> impl FnMut(Step) -> ControlFlow<Stop> {
+    move |_| progress(Step::iteration(0, None))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mahala::Rows;
-    use mahala::learner::Order;
+    use mahala::progress::silent;
+
     use mahala::pairs::Pair;
 
     /// Random rows of different scales, and random pairs of them.
@@ -294,23 +298,24 @@ mod tests {
     fn gamma_is_chosen_for_labels_and_for_pairs() {
         let (rows, pairs) = example();
         let method = Itml { gamma: GammaChoice::CrossValidated, ..Itml::default() };
-        assert!(method.learn(&Training::Paired(&rows, &pairs), &mut |_| Order::GoOn).is_ok());
+        assert!(method.learn(&Training::Paired(&rows, &pairs), &mut silent).is_ok());
         let codes: Vec<i64> = (0..30).map(|i| i64::from(rows.row(i)[2] > 0.2)).collect();
         let data = Dataset::new(rows, mahala::Labels::from_integers(&codes)).unwrap();
-        let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let learned = method.learn(&Training::Labelled(&data), &mut silent).unwrap();
         let gamma = learned.report.choice.unwrap()["gamma"].as_f64().unwrap();
         let same = Itml { gamma: GammaChoice::Fixed(gamma), ..method.clone() };
-        let same = same.learn(&Training::Labelled(&data), &mut |_| Order::GoOn).unwrap();
+        let same = same.learn(&Training::Labelled(&data), &mut silent).unwrap();
         assert_eq!(same.report.objective, learned.report.objective);
         let a = learned.metric.matrix().unwrap();
         assert!(a[(2, 2)] > a[(0, 0)], "the third column decides: {a:?}");
-        let ended = method.learn(&Training::Labelled(&data), &mut |_| Order::TimeUp).unwrap();
+        let ended =
+            method.learn(&Training::Labelled(&data), &mut |_| ControlFlow::Break(Stop::TimeUp)).unwrap();
         assert_eq!(ended.report.outcome, Outcome::TimeLimit);
         // The first trial can be stopped too.
         let mut asked = 0;
         let later = |_: Step| {
             asked += 1;
-            if asked < 3 { Order::GoOn } else { Order::Cancel }
+            if asked < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(Stop::Cancelled) }
         };
         let ended = method.learn(&Training::Labelled(&data), &mut { later }).unwrap();
         assert_eq!(ended.report.outcome, Outcome::Cancelled);

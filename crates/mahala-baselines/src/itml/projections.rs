@@ -2,7 +2,9 @@
 
 use crate::constraints::{Bounds, Constraints};
 use faer::MatRef;
-use mahala::learner::{Observer, Outcome, Step};
+use mahala::learner::Outcome;
+use mahala::progress::{Progress, Step};
+use std::ops::ControlFlow;
 
 /// The state of the cyclic projections.
 pub(super) struct Projections<'a> {
@@ -50,8 +52,8 @@ impl<'a> Projections<'a> {
         if self.constraints.similar[i] { self.bounds.lower } else { self.bounds.upper }
     }
 
-    /// Sweeps until λ converges or the observer stops it.
-    pub(super) fn run(&mut self, limit: usize, tolerance: f64, observer: &mut Observer<'_>) -> Outcome {
+    /// Sweeps until λ converges or the progress stops it.
+    pub(super) fn run(&mut self, limit: usize, tolerance: f64, progress: &mut Progress<'_>) -> Outcome {
         loop {
             let before = self.lambda.clone();
             for i in 0..self.constraints.len() {
@@ -62,8 +64,9 @@ impl<'a> Projections<'a> {
                 self.done += 1;
                 let last = i + 1 == self.constraints.len();
                 if last || self.done.is_multiple_of(1000) {
-                    let step = Step { iteration: self.done, objective: last.then(|| self.objective()) };
-                    if let Some(outcome) = observer(step).outcome() {
+                    let step = Step::iteration(self.done, last.then(|| self.objective()));
+                    if let ControlFlow::Break(stop) = progress(step) {
+                        let outcome = Outcome::from(stop);
                         return outcome;
                     }
                 }
@@ -127,7 +130,8 @@ mod tests {
     use crate::itml::tests::example;
     use faer::Mat;
     use mahala::geometry::Spd;
-    use mahala::learner::{Order, Training};
+    use mahala::learner::Training;
+    use mahala::progress::silent;
 
     /// Stationarity in A and ξ, dual and primal feasibility, complementary slackness.
     #[test]
@@ -137,7 +141,7 @@ mod tests {
         let bounds = Bounds { lower: 1.0, upper: 1.5 };
         for gamma in [0.01, 1.0, 10.0] {
             let mut state = Projections::new(&constraints, bounds, gamma);
-            let outcome = state.run(10_000_000, 1e-12, &mut |_| Order::GoOn);
+            let outcome = state.run(10_000_000, 1e-12, &mut silent);
             assert_eq!(outcome, Outcome::Converged);
             let inverse = Spd::new(state.a().to_owned()).unwrap().inverse().unwrap();
             let mut expected = Mat::<f64>::identity(3, 3);
@@ -175,7 +179,7 @@ mod tests {
         let (rows, pairs) = example();
         let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
         let mut state = Projections::new(&constraints, Bounds { lower: 0.3, upper: 4.0 }, 1.0);
-        state.run(5000, 0.0, &mut |_| Order::GoOn);
+        state.run(5000, 0.0, &mut silent);
         let log_det = Spd::new(state.a().to_owned()).unwrap().log_det();
         assert!((log_det - state.log_det).abs() < 1e-10, "{log_det} {}", state.log_det);
     }

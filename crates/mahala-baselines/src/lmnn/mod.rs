@@ -28,8 +28,9 @@ use crate::lmnn::impostors::{Hinges, add_hinges};
 use faer::{Mat, MatRef};
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, SpanRule, Training, fields};
+use mahala::learner::{Learned, Learner, SpanRule, Training, fields};
 use mahala::neighbors::Knn;
+use mahala::progress::Progress;
 use mahala_kernels::blas::product;
 use mahala_kernels::knn::distance::squared_distance;
 use serde::{Deserialize, Serialize};
@@ -103,7 +104,7 @@ impl Learner for Lmnn {
     }
 
     /// Iterations are L-BFGS's.
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         self.check()?;
         let data = Labelled::new(training.labelled(self.name())?)?;
         let rank = data.rank(self.rank)?;
@@ -118,7 +119,7 @@ impl Learner for Lmnn {
             }
             self.loss(&data, &targets, l, gradient)
         };
-        let (point, report) = minimise(&mut function, start, &limits, observer)?;
+        let (point, report) = minimise(&mut function, start, &limits, progress)?;
         data.learned(MatRef::from_row_major_slice(&point, rank, data.columns()), report)
     }
 }

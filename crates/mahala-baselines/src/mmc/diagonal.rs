@@ -13,17 +13,19 @@
 use crate::mmc::Sides;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, Par};
-use mahala::learner::{Observer, Outcome, Report, Step};
+use mahala::learner::{Outcome, Report};
+use mahala::progress::{Progress, Step};
 use mahala_kernels::blas::{product, weighted_gram};
 use mahala_kernels::cholesky::cholesky;
 use mahala_kernels::workspace::Workspace;
+use std::ops::ControlFlow;
 
 /// The diagonal A, and how it was reached.
 pub(crate) fn learn_diagonal(
     sides: &Sides,
     tolerance: f64,
     max_iterations: usize,
-    observer: &mut Observer<'_>,
+    progress: &mut Progress<'_>,
 ) -> (Mat<f64>, Report) {
     let problem = Problem::new(sides);
     let d = problem.s.len();
@@ -36,7 +38,8 @@ pub(crate) fn learn_diagonal(
         iterations += 1;
         let settled = h - lower <= tolerance * lower.abs();
         (w, h) = (next, lower);
-        if let Some(outcome) = observer(Step { iteration: iterations, objective: Some(h) }).outcome() {
+        if let ControlFlow::Break(stop) = progress(Step::iteration(iterations, Some(h))) {
+            let outcome = Outcome::from(stop);
             break outcome;
         }
         if settled {

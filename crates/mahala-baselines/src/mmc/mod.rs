@@ -24,13 +24,15 @@ use crate::mmc::diagonal::learn_diagonal;
 use faer::Mat;
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
-use mahala::learner::{Learned, Learner, Observer, Outcome, Report, Step, Training, fields};
+use mahala::learner::{Learned, Learner, Outcome, Report, Training, fields};
+use mahala::progress::{Progress, Step};
 use mahala_kernels::blas::{product, weighted_gram};
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::reduce::squared_norm;
 use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 /// The ridge of `W`, as a share of the sum over all pairs.
 pub(crate) const RIDGE: f64 = 1e-10;
@@ -39,13 +41,13 @@ pub(crate) const RIDGE: f64 = 1e-10;
 /// that of the formula.
 ///
 /// ```
-/// use mahala_baselines::{Learner, Mmc, Order, Training};
+/// use mahala_baselines::{Learner, Mmc, Training};
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// for diagonal in [false, true] {
 ///     let method = Mmc { diagonal, ..Mmc::default() };
-///     let a = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?.metric.matrix()?;
+///     let a = method.learn(&Training::Labelled(&data), &mut silent)?.metric.matrix()?;
 ///     assert!(a[(1, 1)] > 5.0 * a[(0, 0)]);
 /// }
 /// # Ok::<(), mahala::Error>(())
@@ -84,7 +86,7 @@ impl Learner for Mmc {
         shape.matrices(16.0, 0.0) + shape.differences(4.0)
     }
 
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         if self.max_iterations == 0 {
             let allowed = "at least 1";
             return Err(Error::Parameter { name: "max_iterations", value: "0".into(), allowed });
@@ -96,9 +98,9 @@ impl Learner for Mmc {
         }
         let constraints = Constraints::of(training, self.seed)?;
         let (a, report) = if self.diagonal {
-            learn_diagonal(&Sides::of(&constraints)?, tolerance, self.max_iterations, observer)
+            learn_diagonal(&Sides::of(&constraints)?, tolerance, self.max_iterations, progress)
         } else {
-            self.ascend(&Sides::of(&constraints)?, tolerance, observer)?
+            self.ascend(&Sides::of(&constraints)?, tolerance, progress)?
         };
         // The pairs' distances are in a power of two; their logarithm is not.
         let shift = f64::from(constraints.exponent) * std::f64::consts::LN_2;
@@ -203,7 +205,7 @@ impl Mmc {
         &self,
         sides: &Sides,
         tolerance: f64,
-        observer: &mut Observer<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<(Mat<f64>, Report)> {
         let d = sides.similar.ncols();
         let mut a = Mat::from_fn(d, d, |i, j| if i == j { 0.1 } else { 0.0 });
@@ -229,8 +231,9 @@ impl Mmc {
                 _ => step *= 0.5,
             }
             let Some((from, sum)) = &best else { break Outcome::NoDescent };
-            let seen = Step { iteration: iterations, objective: Some(sum.ln()) };
-            if let Some(outcome) = observer(seen).outcome() {
+            let seen = Step::iteration(iterations, Some(sum.ln()));
+            if let ControlFlow::Break(stop) = progress(seen) {
+                let outcome = Outcome::from(stop);
                 break outcome;
             }
             if step < tolerance * squared_norm(from.as_ref()).sqrt() {

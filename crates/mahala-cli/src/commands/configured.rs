@@ -2,11 +2,14 @@
 
 use crate::options::method::{LIMITS, Method, MethodArgs};
 use anyhow::{Result, anyhow};
+use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, TChoice};
-use mahala::learner::{Learned, Learner, Order, Report, Step, Training, learn_standardized};
+use mahala::learner::{Learned, Learner, Report, Training, learn_standardized};
+use mahala::progress::{Step, Stop, silent};
 use mahala::{Fit, Gmml};
 use mahala_baselines::named;
 use serde_json::{Map, Value, json};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// A method with its parameters.
@@ -28,23 +31,25 @@ impl Configured {
         let Some(learner) = &self.learner else {
             let Fit { metric, t, .. } = match training {
                 Training::Labelled(data) => self.gmml.fit(data)?,
-                Training::Grouped(data, groups) => self.gmml.fit_grouped(data, groups, &mut |_, _| true)?,
+                Training::Grouped(data, groups) => {
+                    self.gmml.fit_with(data, &FitOptions::grouped(groups), &mut silent)?
+                }
                 Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
             };
             return Ok((Learned::new(metric, Report::closed_form()), Some(t)));
         };
         let start = Instant::now();
-        let observer = &mut |step: Step| {
+        let progress = &mut |step: Step| {
             tell(step);
             match self.time_limit {
-                Some(limit) if start.elapsed() >= limit => Order::TimeUp,
-                _ => Order::GoOn,
+                Some(limit) if start.elapsed() >= limit => ControlFlow::Break(Stop::TimeUp),
+                _ => ControlFlow::Continue(()),
             }
         };
         let learned = if self.gmml.standardize {
-            learn_standardized(&**learner, training, observer)
+            learn_standardized(&**learner, training, progress)
         } else {
-            learner.learn(training, observer)
+            learner.learn(training, progress)
         };
         Ok((learned?, None))
     }

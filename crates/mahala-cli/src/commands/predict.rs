@@ -7,7 +7,7 @@ use crate::options::predict::Predict;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_notes;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
 use mahala::local::LocalMaps;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         (score, table.labels.is_some())
     } else {
         let mut stream = args.input.stream_for(&model, &args.data, args.label.as_ref())?;
-        let progress = Progress::spinner(&format!("predicting {}", stream.source));
+        let progress = Bar::spinner(&format!("predicting {}", stream.source));
         output.write_all(&text.take()?)?;
         let mut score = Score::default();
         let of_block =

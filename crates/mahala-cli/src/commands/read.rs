@@ -2,7 +2,7 @@
 
 use crate::options::input::InputArgs;
 use crate::terminal::message::print_notes;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::Labels;
 use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, Table, read_table};
@@ -124,11 +124,11 @@ impl InputArgs {
 
 fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-    let progress = Progress::spinner(&format!("reading {source}"));
+    let progress = Bar::spinner(&format!("reading {source}"));
     let table = read_table(path, options)?;
     progress.finish();
     print_notes(&table.notes);
     // What the table takes is not there for learning.
-    crate::system::tell_memory();
+    crate::system::tell_memory()?;
     Ok(table)
 }

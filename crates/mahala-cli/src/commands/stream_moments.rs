@@ -2,7 +2,7 @@
 
 use crate::terminal::format;
 use crate::terminal::message::print_message;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::Random;
 use mahala::scatter::{ClassMeans, Moments, PairSums, Summed};
@@ -135,7 +135,7 @@ fn pass(
 ) -> Result<Result<Moments, TooMany>> {
     let d = stream.names.len();
     check_columns(stream)?;
-    let progress = Progress::spinner(&format!("reading {}", stream.source));
+    let progress = Bar::spinner(&format!("reading {}", stream.source));
     let mut total = Moments::new(d)?;
     let mut too_many = None;
     // A block of many classes is added to the sums at once, rather than by way of sums of its own.
@@ -177,7 +177,7 @@ fn pass(
 
 fn two_pass(first: &mut Stream, second: &mut Stream, sample: &mut Reservoir) -> Result<Summed> {
     let mut means = ClassMeans::new(first.names.len())?;
-    let progress = Progress::spinner(&format!("reading {}, first time", first.source));
+    let progress = Bar::spinner(&format!("reading {}, first time", first.source));
     first.each(
         |_| (),
         |block, ()| -> Result<()> {
@@ -225,6 +225,7 @@ mod tests {
     use faer::Mat;
     use mahala::Gmml;
     use mahala::gmml::TChoice;
+    use mahala::progress::silent;
     use mahala::scatter::Balance;
     use mahala_io::ReadOptions;
     use mahala_io::Stream;
@@ -243,7 +244,7 @@ mod tests {
         let gmml = Gmml { balance, t: TChoice::Fixed(0.5), ..Gmml::default() };
         let limits = Limits { of_a_file, of_a_pipe };
         let sums = all_pairs_within(&limits, &mut stream, &gmml).map_err(|error| error.to_string())?.0;
-        let fit = gmml.fit_summed(sums, None, &mut |_, _| true).map_err(|error| error.to_string())?;
+        let fit = gmml.fit_summed(sums, None, &mut silent).map_err(|error| error.to_string())?;
         fit.metric.matrix().map_err(|error| error.to_string())
     }
 

@@ -7,7 +7,7 @@ use crate::options::transform::Transform;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_notes;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::{Model, Rows};
 use mahala_io::AtomicFile;
@@ -57,7 +57,7 @@ fn is_npy(path: &Path) -> bool {
 /// Transforms block by block; each is written as text or bytes by the thread that parsed it.
 fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()> {
     let mut stream = args.input.stream_for(model, &args.data, args.label.as_ref())?;
-    let progress = Progress::spinner(&format!("transforming {}", stream.source));
+    let progress = Bar::spinner(&format!("transforming {}", stream.source));
     let npy = is_npy(&args.output);
     let columns = model.metric.rank();
     // The header of an array tells how many rows follow, so these wait for it in a file of their own.

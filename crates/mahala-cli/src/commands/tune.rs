@@ -5,12 +5,13 @@ use crate::commands::explain::explain;
 use crate::commands::{create_output, write_figure};
 use crate::options::tune::Tune;
 use crate::terminal::message::print_result;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::Result;
 use mahala::gmml::{CrossValidation, VALUES_OF_T};
 use mahala::{Dataset, Gmml};
 use mahala_plot::{LinePlot, LineSeries, Mark};
 use serde_json::json;
+use std::ops::ControlFlow;
 
 /// The error over t, and the choice of the two-step search.
 pub(crate) struct Curve {
@@ -44,15 +45,16 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
 pub(crate) fn curve(gmml: &Gmml, data: &Dataset, steps: u32) -> mahala::Result<Curve> {
     let values: Vec<f64> = (0..=steps).map(|i| f64::from(i) / f64::from(steps)).collect();
     let search = CrossValidation::new(gmml, data)?;
-    let progress = Progress::bar("cross-validating", (values.len() + VALUES_OF_T) * gmml.folds);
+    let progress = Bar::over("cross-validating", (values.len() + VALUES_OF_T) * gmml.folds);
     let total = |part: usize| part * (values.len() + VALUES_OF_T) / values.len().max(1);
-    let errors = search.errors(&values, &mut |done, all| {
-        progress.at(done, total(all));
-        true
+    let errors = search.errors(&values, &mut |step| {
+        progress.at(step.done, total(step.total.unwrap_or(0)));
+        ControlFlow::Continue(())
     })?;
-    let selection = search.select(&mut |done, all| {
-        progress.at(values.len() * gmml.folds + done, values.len() * gmml.folds + all);
-        true
+    let selection = search.select(&mut |step| {
+        let before = values.len() * gmml.folds;
+        progress.at(before + step.done, before + step.total.unwrap_or(0));
+        ControlFlow::Continue(())
     })?;
     let error = selection.curve.iter().find(|point| point.0 == selection.t).map_or(f64::NAN, |point| point.1);
     let points = values.into_iter().zip(errors).collect();

@@ -1,19 +1,21 @@
 //! Progress on stderr: only on a terminal, and only for what takes more than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mahala::progress::{Step, Stop};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// A bar or spinner that appears after a second.
-pub(crate) struct Progress {
+pub(crate) struct Bar {
     bar: ProgressBar,
     over: Arc<AtomicBool>,
 }
 
-impl Progress {
+impl Bar {
     /// A bar over `total` steps.
-    pub(crate) fn bar(message: &str, total: usize) -> Self {
+    pub(crate) fn over(message: &str, total: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
         Self::appearing(bar, "{msg} {wide_bar} {pos}/{len}, {eta} left", message)
     }
@@ -41,6 +43,14 @@ impl Progress {
         Self { bar, over }
     }
 
+    /// Shows how far a computation of the library is, and lets it go on.
+    pub(crate) fn show(&self, step: Step) -> ControlFlow<Stop> {
+        if let Some(total) = step.total {
+            self.at(step.done, total);
+        }
+        ControlFlow::Continue(())
+    }
+
     /// Shows how far the work is.
     pub(crate) fn at(&self, done: usize, total: usize) {
         self.bar.set_length(total as u64);
@@ -63,7 +73,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         self.bar.finish_and_clear();

@@ -19,10 +19,10 @@ use crate::auto::{Auto, Trial};
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
-use crate::gmml::select_t::Watch;
 use crate::kernel::nystrom::{Features, draw_landmarks};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
+use crate::progress::Progress;
 use faer::Mat;
 use std::fmt;
 
@@ -118,7 +118,7 @@ impl Kernels<'_> {
         &self,
         budget: &mut Budget,
         trials: &mut Vec<Trial>,
-        watch: &mut Watch<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Option<InFeatures>> {
         let landmarks = landmarks_for(self.part.len());
         let mut best: Option<(f64, KernelChoice)> = None;
@@ -129,7 +129,7 @@ impl Kernels<'_> {
                     try_ridges(search)?;
                     Ok(search.trials.iter().map(|trial| trial.smoothed).reduce(f64::min))
                 };
-                let least = self.within(choice, budget, trials, watch, &mut look)?.flatten();
+                let least = self.within(choice, budget, trials, progress, &mut look)?.flatten();
                 if let Some(least) = least
                     && best.is_none_or(|(error, _)| least < error)
                 {
@@ -144,7 +144,7 @@ impl Kernels<'_> {
             search.try_rounds()?;
             Ok(search.choose()?.map(|blended| InFeatures { choice, blended }))
         };
-        Ok(self.within(choice, budget, trials, watch, &mut choose)?.flatten())
+        Ok(self.within(choice, budget, trials, progress, &mut choose)?.flatten())
     }
 
     /// Searches in the features of one kernel; none if it is too much work, or no kernel.
@@ -153,7 +153,7 @@ impl Kernels<'_> {
         choice: KernelChoice,
         budget: &mut Budget,
         trials: &mut Vec<Trial>,
-        watch: &mut Watch<'_>,
+        progress: &mut Progress<'_>,
         search: &mut dyn FnMut(&mut Search<'_, '_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let work = |fold: &Fold| budget::features(fold, choice.landmarks.min(fold.train.len()));
@@ -165,7 +165,7 @@ impl Kernels<'_> {
         let folds: Result<Vec<Fold>> =
             self.folds.iter().map(|fold| choice.fold(fold, self.auto.seed)).collect();
         let Ok(folds) = folds else { return Ok(None) };
-        let mut inside = match Search::new(self.auto, &folds, self.repeats, self.part, *budget, watch) {
+        let mut inside = match Search::new(self.auto, &folds, self.repeats, self.part, *budget, progress) {
             Ok(inside) => inside,
             Err(Error::Cancelled) => return Err(Error::Cancelled),
             Err(_) => return Ok(None),

@@ -4,7 +4,9 @@ use crate::auto::Auto;
 use crate::auto::recipe::Recipe;
 use crate::error::Result;
 use crate::footprint::Shape;
-use crate::learner::{Learned, Learner, Observer, Report, Step, Training, fields};
+use crate::gmml::FitOptions;
+use crate::learner::{Learned, Learner, Report, Training, fields};
+use crate::progress::Progress;
 use crate::scatter::all_pairs::check_labels;
 use serde_json::Value;
 
@@ -21,7 +23,7 @@ impl Learner for Recipe {
         self.peak(shape)
     }
 
-    fn run(&self, training: &Training<'_>, _: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, _: &mut Progress<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
         check_labels(data.labels())?;
         let metric = self.fit_across(data, training.groups())?;
@@ -43,10 +45,10 @@ impl Learner for Auto {
     }
 
     /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`](crate::Error::Cancelled).
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
-        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
-        let fit = self.fit(data, training.groups(), &mut watch)?;
+        let options = FitOptions { weights: None, groups: training.groups() };
+        let fit = self.fit_with(data, &options, progress)?;
         let report = Report { choice: Some(fit.to_json()), ..Report::closed_form() };
         Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
     }

@@ -28,14 +28,15 @@ use crate::auto::search::Search;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
-use crate::gmml::Gmml;
+use crate::gmml::{FitOptions, Gmml};
 use crate::kernel::KernelMap;
 use crate::learner::Learner as _;
 use crate::metric::Metric;
 use crate::scatter::all_pairs::check_labels;
 
-use crate::gmml::select_t::{Watch, choose_rows};
+use crate::gmml::select_t::choose_rows;
 use crate::gmml::span::InSpan;
+use crate::progress::{Progress, silent};
 use serde::{Deserialize, Serialize};
 
 /// Columns from which a table with fewer rows is called wide.
@@ -49,7 +50,7 @@ const WIDE: usize = 100;
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// let rows = Rows::new((0..80).map(|i| f64::from((37 * i) % 41)).collect(), 2)?;
 /// let data = Dataset::new(rows, Labels::new((0..40).map(|i| ["a", "b"][i % 2])))?;
-/// let chosen = Gmml::auto().fit(&data, None, &mut |_, _| true)?;
+/// let chosen = Gmml::auto().fit(&data)?;
 /// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipes[0]));
 /// # Ok::<(), mahala::Error>(())
 /// ```
@@ -124,21 +125,40 @@ impl Default for Auto {
 }
 
 impl Auto {
-    /// Chooses and fits. `groups` names the group of each row: folds keep groups whole, and no pair within a group is
-    /// learned from. `watch` is told (done, total).
+    /// Chooses and fits.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; fewer than two groups; [`Error::Cancelled`] if `watch` says so.
-    pub fn fit(&self, data: &Dataset, groups: Option<&Labels>, watch: &mut Watch<'_>) -> Result<AutoFit> {
+    /// As [`Gmml::fit`].
+    pub fn fit(&self, data: &Dataset) -> Result<AutoFit> {
+        self.fit_with(data, &FitOptions::default(), &mut silent)
+    }
+
+    /// Chooses and fits. With groups, folds keep them whole, and no pair within a group is learned from.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit`]; fewer than two groups; weights, which this mode does not have; [`Error::Cancelled`] if
+    /// `progress` stops it.
+    pub fn fit_with(
+        &self,
+        data: &Dataset,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<AutoFit> {
+        let groups = options.groups;
+        if options.weights.is_some() {
+            let value = "given, with the automatic mode".to_owned();
+            let allowed = "left out, or given to a fit of the closed form";
+            return Err(Error::Parameter { name: "weights", value, allowed });
+        }
         self.check(data, groups)?;
         let shape = Shape::labelled(data.rows(), data.labels().class_count());
         footprint::check(self.name(), self.peak(&shape), shape.columns, MemoryRemedy::Columns)?;
         if !self.is_in_span(&shape) {
-            return self.fit_columns(data, groups, watch);
+            return self.fit_columns(data, groups, progress);
         }
         let span = InSpan::of(data.rows(), false)?;
         let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
-        let fit = self.fit_columns(&within, groups, watch)?;
+        let fit = self.fit_columns(&within, groups, progress)?;
         Ok(AutoFit { metric: span.composed(&fit.metric)?, ..fit })
     }
 
@@ -165,7 +185,12 @@ impl Auto {
         folds * chosen.matrices(6.0, 2.5) + recipe + kernel
     }
 
-    fn fit_columns(&self, data: &Dataset, groups: Option<&Labels>, watch: &mut Watch<'_>) -> Result<AutoFit> {
+    fn fit_columns(
+        &self,
+        data: &Dataset,
+        groups: Option<&Labels>,
+        progress: &mut Progress<'_>,
+    ) -> Result<AutoFit> {
         let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
         let all_groups = groups;
@@ -178,13 +203,13 @@ impl Auto {
         if self.kernels {
             budget = budget.with_kernels(self, &part, landmarks_for(part.len()));
         }
-        let mut search = Search::new(self, &folds, repeats, &part, budget, watch)?;
+        let mut search = Search::new(self, &folds, repeats, &part, budget, progress)?;
         search.run()?;
         let columns = search.choose()?.ok_or(Error::NoUsableFold { rows: part.len() })?;
         let count = search.folds.len();
         let (mut trials, mut budget) = (search.trials, search.budget.whole());
         let kernels = Kernels { auto: self, folds: &folds, repeats, part: &part };
-        let found = if self.kernels { kernels.search(&mut budget, &mut trials, watch)? } else { None };
+        let found = if self.kernels { kernels.search(&mut budget, &mut trials, progress)? } else { None };
         let percent = |blended: &Blended| format!("{:.2} %", 100.0 * blended.error);
         let (metric, kernel, blended, other) = match found {
             Some(InFeatures { choice, blended }) if blended.beats(&columns, repeats) => {

@@ -8,7 +8,9 @@ use crate::auto::recipe::{Recipe, Round};
 use crate::auto::{Auto, Trial};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::gmml::select_t::{Watch, is_lack_of_pairs};
+use crate::gmml::select_t::is_lack_of_pairs;
+use crate::progress::{Progress, Step};
+use std::ops::ControlFlow;
 
 /// What is tried first; the others only where that did well.
 const FIRST_SHRINKAGES: [f64; 1] = [0.1];
@@ -75,7 +77,7 @@ pub(crate) struct Search<'a, 'w> {
     pub(crate) columns: usize,
     classes: usize,
     pub(crate) budget: Budget,
-    watch: &'a mut Watch<'w>,
+    progress: &'a mut Progress<'w>,
 }
 
 impl<'a, 'w> Search<'a, 'w> {
@@ -85,7 +87,7 @@ impl<'a, 'w> Search<'a, 'w> {
         repeats: usize,
         part: &Dataset,
         budget: Budget,
-        watch: &'a mut Watch<'w>,
+        progress: &'a mut Progress<'w>,
     ) -> Result<Self> {
         let mut grounds = Vec::new();
         for fold in folds {
@@ -111,7 +113,7 @@ impl<'a, 'w> Search<'a, 'w> {
             columns,
             classes,
             budget,
-            watch,
+            progress,
         })
     }
 
@@ -303,7 +305,10 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// Tells how far the budget is spent, and asks whether to go on.
     pub(crate) fn go_on(&mut self) -> Result<()> {
-        if (self.watch)(self.budget.thousandths(), 1000) { Ok(()) } else { Err(Error::Cancelled) }
+        match (self.progress)(Step::of(self.budget.thousandths(), 1000)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(_) => Err(Error::Cancelled),
+        }
     }
 
     fn work(&self, recipe: &Recipe, values: usize) -> f64 {

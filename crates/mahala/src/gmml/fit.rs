@@ -9,8 +9,9 @@ use crate::gmml::diagnostics::Diagnostics;
 use crate::gmml::low_rank::Reduced;
 use crate::gmml::select_t::{self, CrossValidation, Selection};
 use crate::gmml::solution::Solution;
-use crate::gmml::{Fit, Gmml, PairRule, TChoice};
+use crate::gmml::{Fit, FitOptions, Gmml, PairRule, TChoice};
 use crate::pairs::Pairs;
+use crate::progress::{Progress, silent};
 use crate::scatter::Scatter;
 use crate::scatter::balanced::Balance;
 
@@ -22,49 +23,49 @@ impl Gmml {
     /// A parameter out of range, one class only, no class with two rows, no column that varies, columns
     /// too far apart in scale, or too much memory needed.
     pub fn fit(&self, data: &Dataset) -> Result<Fit> {
-        self.fit_watched(data, &mut |_, _| true)
+        self.fit_with(data, &FitOptions::default(), &mut silent)
     }
 
-    /// Learns from rows and labels; `watch(done, total)` is called with the progress of the choice of t, and
-    /// cancels it with [`Error::Cancelled`] by returning false.
+    /// Learns from rows and labels, with weights and groups of rows if they are given; `progress` is told of the
+    /// choice of t.
     ///
     /// # Errors
-    /// As [`Gmml::fit`].
-    pub fn fit_watched(&self, data: &Dataset, watch: &mut select_t::Watch<'_>) -> Result<Fit> {
-        self.fit_with_groups(data, None, watch)
-    }
-
-    /// Learns from rows, labels and the group of each row: t is chosen on folds that keep groups whole. `S` and
-    /// `D` are still over all pairs. `watch` is that of [`Gmml::fit_watched`].
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; another number of groups than of rows, or fewer than two groups to choose t on.
-    pub fn fit_grouped(
+    /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; weights with sampled pairs or
+    /// standardisation; another number of groups than of rows, or fewer than two groups to choose t on;
+    /// [`Error::Cancelled`] if `progress` stops it.
+    pub fn fit_with(
         &self,
         data: &Dataset,
-        groups: &Labels,
-        watch: &mut select_t::Watch<'_>,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Fit> {
-        groups.check_length("groups", data.len())?;
-        self.fit_with_groups(data, Some(groups), watch)
+        if let Some(groups) = options.groups {
+            groups.check_length("groups", data.len())?;
+        }
+        match options.weights {
+            Some(weights) => self.fit_weighted(data, weights, options.groups, progress),
+            None => self.fit_unweighted(data, options.groups, progress),
+        }
     }
 
-    /// Learns from rows and labels, with groups to keep whole when t is chosen, if given.
-    pub(crate) fn fit_with_groups(
+    fn fit_unweighted(
         &self,
         data: &Dataset,
         groups: Option<&Labels>,
-        watch: &mut select_t::Watch<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Fit> {
         if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(self, None, groups, watch);
+            return reduced.fit(self, &FitOptions { weights: None, groups }, progress);
         }
         let balanced = self.balance != Balance::None && self.pairs == PairRule::All;
         self.check(data.columns(), if balanced { data.labels().class_count() } else { 0 })?;
         let (solution, mean) = self.solve_labelled(data, Stream::Pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(CrossValidation::with(self, data, None, groups)?.select(watch)?),
+            TChoice::CrossValidated => {
+                let options = FitOptions { weights: None, groups };
+                Some(CrossValidation::with(self, data, &options)?.select(progress)?)
+            }
         };
         self.finish(solution, selection, mean)
     }

@@ -16,11 +16,12 @@ use crate::data::centered::{Cells, Centred};
 use crate::data::sparse::SparseRows;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
+use crate::gmml::FitOptions;
 use crate::gmml::regularize::{Prior, Regularization};
-use crate::gmml::select_t::Watch;
 use crate::gmml::span::{Leading, Span};
 use crate::gmml::{Diagnostics, Fit, Gmml};
 use crate::metric::Metric;
+use crate::progress::Progress;
 use faer::{Mat, MatRef};
 use mahala_kernels::blas::weighted_gram;
 use mahala_kernels::eigen::eigen;
@@ -81,34 +82,23 @@ impl Gmml {
     /// use mahala::{Gmml, Labels};
     /// use mahala::data::SparseRows;
     /// use mahala::gmml::TChoice;
+    /// use mahala::progress::silent;
     /// let rows = SparseRows::new(vec![0, 1, 3, 4, 6], vec![0, 0, 7, 1, 1, 9], vec![1.0; 6], 10)?;
     /// let labels = Labels::new(["a", "a", "b", "b"]);
-    /// let fit = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit_sparse(&rows, &labels)?;
+    /// let gmml = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() };
+    /// let fit = gmml.fit_sparse(&rows, &labels, &mut silent)?;
     /// assert_eq!(fit.metric.transform_sparse(&rows)?.columns(), 3);
     /// # Ok::<(), mahala::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Gmml::fit`]; also as many labels as rows are needed.
-    pub fn fit_sparse(&self, rows: &SparseRows, labels: &Labels) -> Result<Fit> {
-        self.fit_sparse_watched(rows, labels, &mut |_, _| true)
-    }
-
-    /// Learns from sparse rows and labels, and reports the progress of the choice of t to `watch`, as
-    /// [`Gmml::fit_watched`] does.
-    ///
-    /// # Errors
-    /// As [`Gmml::fit_sparse`].
-    pub fn fit_sparse_watched(
-        &self,
-        rows: &SparseRows,
-        labels: &Labels,
-        watch: &mut Watch<'_>,
-    ) -> Result<Fit> {
-        match Reduced::of(self, Cells::Sparse(rows), labels)? {
-            Some(reduced) => reduced.fit(self, None, None, watch),
-            None => self.fit_watched(&Dataset::new(self.densified(rows)?, labels.clone())?, watch),
+    pub fn fit_sparse(&self, rows: &SparseRows, labels: &Labels, progress: &mut Progress<'_>) -> Result<Fit> {
+        let options = FitOptions::default();
+        if let Some(reduced) = Reduced::of(self, Cells::Sparse(rows), labels)? {
+            return reduced.fit(self, &options, progress);
         }
+        self.fit_with(&Dataset::new(self.densified(rows)?, labels.clone())?, &options, progress)
     }
 
     fn densified(&self, rows: &SparseRows) -> Result<Rows> {
@@ -178,14 +168,10 @@ impl<'a> Reduced<'a> {
     pub(crate) fn fit(
         self,
         given: &Gmml,
-        weights: Option<&[f64]>,
-        groups: Option<&Labels>,
-        watch: &mut Watch<'_>,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<Fit> {
-        let fit = match weights {
-            Some(weights) => self.gmml.fit_weighted(&self.data, weights, watch)?,
-            None => self.gmml.fit_with_groups(&self.data, groups, watch)?,
-        };
+        let fit = self.gmml.fit_with(&self.data, options, progress)?;
         let (m, weight) = match (given.regularization, &self.basis) {
             (Regularization::Lambda(lambda), Basis::Rows(_)) if lambda > 0.0 && given.rank.is_none() => {
                 (orthogonal(fit.metric.components())?, Some(lambda.powf(2.0 * fit.t - 1.0)))

@@ -7,22 +7,20 @@ use crate::data::centered::Cells;
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::folds::Folds;
 use crate::data::random::{Random, Stream};
-use crate::data::{Dataset, Labels, Rows};
+use crate::data::{Dataset, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::Shape;
 use crate::gmml::low_rank::Reduced;
 use crate::gmml::solution::Solution;
 use crate::gmml::weighted::{chosen, error_weights};
-use crate::gmml::{Gmml, PairRule};
+use crate::gmml::{FitOptions, Gmml, PairRule};
 use crate::metric::verification::{area_under_curve, squared_pair_distances};
 use crate::neighbors::Knn;
 use crate::pairs::Pairs;
+use crate::progress::{Progress, Step};
 use crate::scatter::all_pairs::check_labels;
 use crate::scatter::balanced::Balance;
 use crate::scatter::moments::Moments;
-
-/// Progress callback of a search: called with (done, total); returning false cancels it.
-pub type Watch<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
 /// How t was chosen.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,10 +109,11 @@ struct SolvedFold {
 /// ```
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// use mahala::gmml::CrossValidation;
+/// use mahala::progress::silent;
 /// let rows = Rows::new((0..20).map(|i| f64::from(i % 10) + f64::from(i / 10) * 100.0).collect(), 1)?;
 /// let data = Dataset::new(rows, Labels::new((0..20).map(|i| ["a", "b"][i / 10])))?;
 /// let search = CrossValidation::new(&Gmml::default(), &data)?;
-/// assert_eq!(search.errors(&[0.0, 0.5, 1.0], &mut |_, _| true)?, [0.0, 0.0, 0.0]);
+/// assert_eq!(search.errors(&[0.0, 0.5, 1.0], &mut silent)?, [0.0, 0.0, 0.0]);
 /// # Ok::<(), mahala::Error>(())
 /// ```
 pub struct CrossValidation {
@@ -132,32 +131,26 @@ impl CrossValidation {
     /// # Errors
     /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
-        Self::with(gmml, data, None, None)
+        Self::with(gmml, data, &FitOptions::default())
     }
 
-    /// Draws folds that keep groups of rows whole, and solves each.
+    /// Draws the folds, which keep groups of rows whole, and solves each, with the weights of rows in the sums and in
+    /// the error.
     ///
     /// # Errors
-    /// As [`CrossValidation::new`]; another number of groups than of rows, or fewer than two groups.
-    pub fn grouped(gmml: &Gmml, data: &Dataset, groups: &Labels) -> Result<Self> {
-        Self::with(gmml, data, None, Some(groups))
-    }
-
-    /// Draws the folds and solves each, with weights of rows in the sums and in the error, and with groups, if
-    /// given.
-    pub(crate) fn with(
-        gmml: &Gmml,
-        data: &Dataset,
-        weights: Option<&[f64]>,
-        groups: Option<&Labels>,
-    ) -> Result<Self> {
+    /// As [`CrossValidation::new`]; another number of weights or groups than of rows, or fewer than two groups.
+    pub fn with(gmml: &Gmml, data: &Dataset, options: &FitOptions<'_>) -> Result<Self> {
         gmml.check_parameters(data.columns())?;
         check_labels(data.labels())?;
         if let Some(reduced) = Reduced::of(gmml, Cells::Dense(data.rows()), data.labels())? {
-            return Self::with(&reduced.gmml, &reduced.data, weights, groups);
+            return Self::with(&reduced.gmml, &reduced.data, options);
         }
+        let FitOptions { weights, groups } = *options;
         if let Some(groups) = groups {
             groups.check_length("groups", data.len())?;
+        }
+        if let Some(weights) = weights.filter(|weights| weights.len() != data.len()) {
+            return Err(Error::Length { what: "weights", seen: weights.len(), expected: data.len() });
         }
         let some = choose_rows(data.len(), gmml.selection_rows, gmml.seed);
         let folds = gmml.divide(data.len(), some.as_deref(), groups)?;
@@ -177,12 +170,12 @@ impl CrossValidation {
         Ok(Self { data, k: gmml.k, folds, weights, criterion })
     }
 
-    /// The cross-validated error at each value of t, in [0, 1]. `watch` is called with (searches done, total).
+    /// The cross-validated error at each value of t, in [0, 1]. `progress` is told of each neighbour search.
     ///
     /// # Errors
-    /// [`Error::Cancelled`] if `watch` says so.
-    pub fn errors(&self, values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
-        self.errors_of(&[], values, watch)
+    /// [`Error::Cancelled`] if `progress` stops it.
+    pub fn errors(&self, values: &[f64], progress: &mut Progress<'_>) -> Result<Vec<f64>> {
+        self.errors_of(&[], values, progress)
     }
 
     /// The rows of all folds in the coordinates of their geodesics, if they are not too large to keep.
@@ -192,7 +185,12 @@ impl CrossValidation {
         kept.iter().map(|fold| FoldView::new(fold, &self.data)).collect()
     }
 
-    fn errors_of(&self, views: &[FoldView<'_>], values: &[f64], watch: &mut Watch<'_>) -> Result<Vec<f64>> {
+    fn errors_of(
+        &self,
+        views: &[FoldView<'_>],
+        values: &[f64],
+        progress: &mut Progress<'_>,
+    ) -> Result<Vec<f64>> {
         let tested: f64 = self.folds.iter().flat_map(|fold| &fold.test).map(|&i| self.weights[i]).sum();
         let mut wrong = vec![0.0; values.len()];
         let (mut done, total) = (0, values.len() * self.folds.len());
@@ -203,7 +201,7 @@ impl CrossValidation {
             for (wrong, &t) in wrong.iter_mut().zip(values) {
                 *wrong += view.wrong_at(t, self.k, &self.weights, &mut buffers)?;
                 done += 1;
-                if !watch(done, total) {
+                if progress(Step::of(done, total)).is_break() {
                     return Err(Error::Cancelled);
                 }
             }
@@ -215,12 +213,13 @@ impl CrossValidation {
     ///
     /// # Errors
     /// As [`CrossValidation::errors`].
-    pub fn select(&self, watch: &mut Watch<'_>) -> Result<Selection> {
+    pub fn select(&self, progress: &mut Progress<'_>) -> Result<Selection> {
         let total = VALUES_OF_T * self.folds.len();
         let mut before = 0;
         let views = self.views();
         let (t, curve) = two_step_search(|values| {
-            let errors = self.errors_of(&views, values, &mut |done, _| watch(before + done, total))?;
+            let errors =
+                self.errors_of(&views, values, &mut |step| progress(Step::of(before + step.done, total)))?;
             before += values.len() * self.folds.len();
             Ok(errors)
         })?;

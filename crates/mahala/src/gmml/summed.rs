@@ -6,8 +6,9 @@
 
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::gmml::select_t::{CrossValidation, Watch};
+use crate::gmml::select_t::CrossValidation;
 use crate::gmml::{Fit, Gmml, PairRule, TChoice, on_paper_scale};
+use crate::progress::{Progress, silent};
 use crate::scatter::moments::Moments;
 use crate::scatter::summed::Summed;
 
@@ -19,7 +20,7 @@ impl Gmml {
     /// As [`Gmml::fit`]; also if t is to be cross-validated.
     pub fn fit_moments(&self, moments: &Moments) -> Result<Fit> {
         self.check(moments.columns(), moments.classes().len())?;
-        self.fit_summed(Summed::of(moments, self.balance)?, None, &mut |_, _| true)
+        self.fit_summed(Summed::of(moments, self.balance)?, None, &mut silent)
     }
 
     /// Learns from sums over all rows; t is given, or chosen on a sample of the rows as it would be on all.
@@ -36,7 +37,7 @@ impl Gmml {
     ///     Labels::new(["u", "u", "v", "v", "u"]),
     /// )?;
     /// let gmml = Gmml { k: 1, ..Gmml::default() };
-    /// let fit = gmml.fit_summed(Summed::of(&moments, Balance::None)?, Some(&sample), &mut |_, _| true)?;
+    /// let fit = gmml.fit_summed(Summed::of(&moments, Balance::None)?, Some(&sample), &mut silent)?;
     /// assert_eq!(fit.diagnostics.selection.map(|selection| selection.rows), Some(5));
     /// # Ok::<(), mahala::Error>(())
     /// ```
@@ -44,7 +45,12 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit`]; also if t is to be cross-validated and there is no sample, or if the pairs are to be
     /// sampled or principal directions to be found, which need the rows.
-    pub fn fit_summed(&self, summed: Summed, sample: Option<&Dataset>, watch: &mut Watch<'_>) -> Result<Fit> {
+    pub fn fit_summed(
+        &self,
+        summed: Summed,
+        sample: Option<&Dataset>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fit> {
         let Summed { scatter, classes, weight, statistics } = summed;
         self.check(scatter.columns(), 0)?;
         if self.pairs != PairRule::All {
@@ -59,7 +65,7 @@ impl Gmml {
         let selection = match (self.t, sample) {
             (TChoice::Fixed(_), _) => None,
             (TChoice::CrossValidated, Some(sample)) => {
-                Some(CrossValidation::new(self, sample)?.select(watch)?)
+                Some(CrossValidation::new(self, sample)?.select(progress)?)
             }
             (TChoice::CrossValidated, None) => {
                 let (value, allowed) = ("to be chosen".to_owned(), "a number when only moments are given");

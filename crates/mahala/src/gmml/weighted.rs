@@ -4,19 +4,22 @@ use crate::data::centered::Cells;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, Result};
 use crate::gmml::low_rank::Reduced;
-use crate::gmml::select_t::{CrossValidation, Watch};
-use crate::gmml::{Diagnostics, Fit, Gmml, PairRule, TChoice};
+use crate::gmml::select_t::CrossValidation;
+use crate::gmml::{Diagnostics, Fit, FitOptions, Gmml, PairRule, TChoice};
+use crate::progress::Progress;
 use crate::scatter::balanced::Balance;
 use crate::scatter::moments::Moments;
 
 impl Gmml {
     /// Learns from rows, labels and a weight for each row: a row of weight 2 counts as two. If t is to be chosen,
-    /// the error has these weights. `watch` is that of [`Gmml::fit_watched`].
-    ///
-    /// # Errors
-    /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; sampled pairs or
-    /// standardisation.
-    pub fn fit_weighted(&self, data: &Dataset, weights: &[f64], watch: &mut Watch<'_>) -> Result<Fit> {
+    /// the error has these weights.
+    pub(super) fn fit_weighted(
+        &self,
+        data: &Dataset,
+        weights: &[f64],
+        groups: Option<&Labels>,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fit> {
         if self.pairs != PairRule::All || self.standardize {
             let value = "sampled pairs or standardisation, with weights".to_owned();
             let allowed = "all pairs and no standardisation when rows have weights";
@@ -34,16 +37,16 @@ impl Gmml {
         let splits = self.splits.as_ref().map(|splits| splits.among(&counting)).transpose()?;
         let gmml = Self { splits, ..self.clone() };
         let (data, weights) = (data.subset(&counting), chosen(weights, &counting));
+        let groups = groups.map(|groups| groups.subset(&counting));
+        let options = FitOptions { weights: Some(&weights), groups: groups.as_ref() };
         if let Some(reduced) = Reduced::of(&gmml, Cells::Dense(data.rows()), data.labels())? {
-            return reduced.fit(&gmml, Some(&weights), None, watch);
+            return reduced.fit(&gmml, &options, progress);
         }
         self.check(data.columns(), data.labels().class_count())?;
         let moments = Moments::weighted(&data, Some(&weights))?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => {
-                Some(CrossValidation::with(&gmml, &data, Some(&weights), None)?.select(watch)?)
-            }
+            TChoice::CrossValidated => Some(CrossValidation::with(&gmml, &data, &options)?.select(progress)?),
         };
         let t = selection.as_ref().map_or(self.t, |selection| TChoice::Fixed(selection.t));
         let fit = Self { t, ..gmml }.fit_moments(&moments)?;

@@ -17,14 +17,14 @@ use crate::data::{Dataset, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::gmml::low_rank::{LearnedSpan, orthogonal};
 use crate::gmml::regularize::{Prior, Regularization};
-use crate::gmml::select_t::Watch;
 use crate::gmml::span::Span;
-use crate::gmml::{Diagnostics, Gmml};
+use crate::gmml::{Diagnostics, FitOptions, Gmml};
 use crate::kernel::nystrom::{Features, draw_landmarks, metric_on_values};
 use crate::kernel::{Kernel, KernelMap};
 use crate::kernel::{check_parts, transform};
 use crate::metric::Metric;
 use crate::pairs::{Pair, Pairs};
+use crate::progress::{Progress, silent};
 use faer::{Mat, MatRef};
 
 /// The parameters of a fit in the feature space of a kernel.
@@ -81,20 +81,29 @@ impl KernelGmml {
     /// # Errors
     /// As [`Gmml::fit`]; a kernel with parameters out of range, or not positive semidefinite.
     pub fn fit(&self, data: &Dataset) -> Result<KernelFit> {
-        self.fit_watched(data, &mut |_, _| true)
+        self.fit_with(data, &FitOptions::default(), &mut silent)
     }
 
-    /// Learns from rows and labels, and reports the progress of the choice of t to `watch`, as
-    /// [`Gmml::fit_watched`] does.
+    /// Learns from rows and labels, with weights and groups of rows if they are given, as [`Gmml::fit_with`] does.
     ///
     /// # Errors
-    /// As [`KernelGmml::fit`].
-    pub fn fit_watched(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<KernelFit> {
+    /// As [`KernelGmml::fit`] and [`Gmml::fit_with`].
+    pub fn fit_with(
+        &self,
+        data: &Dataset,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<KernelFit> {
         self.check(data)?;
-        self.fit_checked(data, watch).map_err(|error| self.flat(error, data))
+        self.fit_checked(data, options, progress).map_err(|error| self.flat(error, data))
     }
 
-    fn fit_checked(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<KernelFit> {
+    fn fit_checked(
+        &self,
+        data: &Dataset,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<KernelFit> {
         let n = data.len();
         let default = if n <= ALL { n } else { LANDMARKS };
         let landmarks = self.landmarks.unwrap_or(default).min(n);
@@ -108,15 +117,15 @@ impl KernelGmml {
         )?;
         if self.kernel == Kernel::Precomputed {
             let map = KernelMap::new(self.kernel, None, None)?;
-            return self.fit_exactly(map, data.rows(), data, watch);
+            return self.fit_exactly(map, data.rows(), data, options, progress);
         }
         if landmarks == n {
             let map = KernelMap::with_landmarks(self.kernel, data.rows(), scale)?;
             let values = map.values(data.rows())?;
-            self.fit_exactly(map, &values, data, watch)
+            self.fit_exactly(map, &values, data, options, progress)
         } else {
             let drawn = draw_landmarks(data.rows(), landmarks, self.gmml.seed);
-            self.fit_by_landmarks(Features::of(self.kernel, &drawn, scale)?, data, watch)
+            self.fit_by_landmarks(Features::of(self.kernel, &drawn, scale)?, data, options, progress)
         }
     }
 
@@ -142,13 +151,14 @@ impl KernelGmml {
         map: KernelMap,
         values: &Rows,
         data: &Dataset,
-        watch: &mut Watch<'_>,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<KernelFit> {
         let mut gram = values.as_mat().to_owned();
         let means = centre_gram(&mut gram);
         let span = Span::of_gram(gram.as_ref(), "the kernel")?;
         drop(gram);
-        self.learn(map, &span, means, (span.coordinates(0)?, 0.0), data, watch)
+        self.learn(map, &span, means, (span.coordinates(0)?, 0.0), (data, options), progress)
     }
 
     /// Learns with the kernel matrix of all rows and the landmarks.
@@ -156,14 +166,15 @@ impl KernelGmml {
         &self,
         features: Features,
         data: &Dataset,
-        watch: &mut Watch<'_>,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
     ) -> Result<KernelFit> {
         let rows = features.rows(data.rows())?;
         let all: f64 = features.map.squared_lengths(data.rows()).iter().sum();
         let inside: f64 = rows.values().iter().map(|z| z * z).sum();
         let outside = (1.0 - inside / all).clamp(0.0, 1.0);
         let Features { map, span, means, .. } = features;
-        self.learn(map, &span, means, (rows, outside), data, watch)
+        self.learn(map, &span, means, (rows, outside), (data, options), progress)
     }
 
     fn learn(
@@ -172,12 +183,12 @@ impl KernelGmml {
         span: &Span,
         means: Vec<f64>,
         (coordinates, outside): (Rows, f64),
-        data: &Dataset,
-        watch: &mut Watch<'_>,
+        (data, options): (&Dataset, &FitOptions<'_>),
+        progress: &mut Progress<'_>,
     ) -> Result<KernelFit> {
         let gmml = Gmml { standardize: false, ..self.gmml.clone() };
         let exact = map.landmarks().is_none_or(|rows| rows.len() == data.len());
-        let fit = gmml.fit_watched(&Dataset::new(coordinates, data.labels().clone())?, watch)?;
+        let fit = gmml.fit_with(&Dataset::new(coordinates, data.labels().clone())?, options, progress)?;
         let (m, weight) = match gmml.regularization {
             Regularization::Lambda(lambda) if lambda > 0.0 && exact && gmml.rank.is_none() => {
                 (orthogonal(fit.metric.components())?, Some(lambda.powf(2.0 * fit.t - 1.0)))

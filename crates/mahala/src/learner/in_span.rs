@@ -1,10 +1,11 @@
 //! Learning in the span of the rows, for methods whose metric lies there, if there are more columns than rows.
 
-use super::{Learned, Learner, Observer, Training};
+use super::{Learned, Learner, Training};
 use crate::data::Dataset;
 use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::span::InSpan;
+use crate::progress::Progress;
 use crate::scatter::all_pairs::check_labels;
 
 /// How a method learns in the span of the rows.
@@ -21,7 +22,7 @@ pub(super) fn learn<L: Learner + ?Sized>(
     method: &L,
     shape: &Shape,
     training: &Training<'_>,
-    observer: &mut Observer<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<Option<Learned>> {
     // At least two rows, so that errors are the method's own.
     let Some(rule) = method.span(shape).filter(|_| shape.columns > shape.rows && shape.rows > 1) else {
@@ -38,11 +39,11 @@ pub(super) fn learn<L: Learner + ?Sized>(
     }
     let labelled = |data: &Dataset| Dataset::new(span.rows.clone(), data.labels().clone());
     let learned = match training {
-        Training::Labelled(data) => method.run(&Training::Labelled(&labelled(data)?), observer)?,
+        Training::Labelled(data) => method.run(&Training::Labelled(&labelled(data)?), progress)?,
         Training::Grouped(data, groups) => {
-            method.run(&Training::Grouped(&labelled(data)?, groups), observer)?
+            method.run(&Training::Grouped(&labelled(data)?, groups), progress)?
         }
-        Training::Paired(_, pairs) => method.run(&Training::Paired(&span.rows, pairs), observer)?,
+        Training::Paired(_, pairs) => method.run(&Training::Paired(&span.rows, pairs), progress)?,
     };
     Ok(Some(Learned { metric: span.composed(&learned.metric)?, ..learned }))
 }

@@ -1,6 +1,6 @@
 //! The one interface of every method: parameters → [`Learner::learn`] → [`Metric`] and [`Report`].
 //!
-//! Closed forms return at once; the others iterate, report each iteration to an [`Observer`], and return the best metric
+//! Closed forms return at once; the others iterate, report each iteration to the caller's [`Progress`], and return the best metric
 //! they have when they stop, with the [`Outcome`] that says why. The baselines are in the crate `mahala-baselines`.
 
 mod in_span;
@@ -12,10 +12,11 @@ use crate::data::random::{Random, Stream};
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
-use crate::gmml::Gmml;
+use crate::gmml::{FitOptions, Gmml};
 use crate::kernel::{KernelMap, transform};
 use crate::metric::Metric;
 use crate::pairs::Pairs;
+use crate::progress::{Progress, Stop};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -24,13 +25,14 @@ use std::borrow::Cow;
 ///
 /// ```
 /// use mahala::auto::Recipe;
-/// use mahala::learner::{Learner, Order, Training};
+/// use mahala::learner::{Learner, Training};
+/// use mahala::progress::silent;
 /// use mahala::{Dataset, Gmml, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2], 1)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
 /// let methods: [&dyn Learner; 2] = [&Recipe::all_pairs(0.5), &Gmml { k: 1, ..Gmml::default() }];
 /// for method in methods {
-///     let learned = method.learn(&Training::Labelled(&data), &mut |_| Order::GoOn)?;
+///     let learned = method.learn(&Training::Labelled(&data), &mut silent)?;
 ///     assert_eq!(learned.metric.rank(), 1);
 /// }
 /// # Ok::<(), mahala::Error>(())
@@ -55,20 +57,20 @@ pub trait Learner: Send + Sync {
     ///
     /// # Errors
     /// As [`Learner::learn`].
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned>;
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned>;
 
-    /// Learns a metric; `observer` is called for every iteration and may stop it.
+    /// Learns a metric; `progress` is called for every iteration and may stop it.
     ///
     /// # Errors
     /// Parameters out of range, data from which the method cannot learn, or more memory needed than
     /// [`memory_limit_gb`](crate::footprint::memory_limit_gb) allows. An early stop is no error: it is in the report.
-    fn learn(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
+    fn learn(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let shape = Shape::of(training);
-        if let Some(learned) = in_span::learn(self, &shape, training, observer)? {
+        if let Some(learned) = in_span::learn(self, &shape, training, progress)? {
             return Ok(learned);
         }
         footprint::check(self.name(), self.numbers(&shape), shape.columns, MemoryRemedy::Columns)?;
-        self.run(training, observer)
+        self.run(training, progress)
     }
 }
 
@@ -146,36 +148,11 @@ pub enum Outcome {
     Cancelled,
 }
 
-/// The progress of a method.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Step {
-    /// Iterations done.
-    pub iteration: usize,
-    /// The objective there, if it is known.
-    pub objective: Option<f64>,
-}
-
-/// The decision of an observer: continue or stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// Continue.
-    GoOn,
-    /// Stop: the caller wants no more.
-    Cancel,
-    /// Stop: the time is up. (The library reads no clock; its caller does.)
-    TimeUp,
-}
-
-/// Progress callback of a method, called for every iteration.
-pub type Observer<'a> = dyn FnMut(Step) -> Order + 'a;
-
-impl Order {
-    /// The outcome of a method that stops at this order, if it does.
-    pub fn outcome(self) -> Option<Outcome> {
-        match self {
-            Self::GoOn => None,
-            Self::Cancel => Some(Outcome::Cancelled),
-            Self::TimeUp => Some(Outcome::TimeLimit),
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Cancelled => Self::Cancelled,
+            Stop::TimeUp => Self::TimeLimit,
         }
     }
 }
@@ -250,7 +227,7 @@ impl<'a> Training<'a> {
 pub fn learn_standardized(
     method: &dyn Learner,
     training: &Training<'_>,
-    observer: &mut Observer<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<Learned> {
     if training.rows().is_empty() {
         return Err(Error::Empty { what: "the table of rows" });
@@ -259,12 +236,12 @@ pub fn learn_standardized(
     let rows = training.rows().divided_by(&scale)?;
     let learned = match training {
         Training::Labelled(data) => {
-            method.learn(&Training::Labelled(&Dataset::new(rows, data.labels().clone())?), observer)
+            method.learn(&Training::Labelled(&Dataset::new(rows, data.labels().clone())?), progress)
         }
         Training::Grouped(data, groups) => {
-            method.learn(&Training::Grouped(&Dataset::new(rows, data.labels().clone())?, groups), observer)
+            method.learn(&Training::Grouped(&Dataset::new(rows, data.labels().clone())?, groups), progress)
         }
-        Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), observer),
+        Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), progress),
     }?;
     Ok(match learned.kernel {
         None => Learned { metric: learned.metric.of_divided_rows(&scale)?, ..learned },
@@ -291,12 +268,11 @@ impl Learner for Gmml {
         0.0
     }
 
-    /// Closed form: the observer sees the choice of t, which it may stop with [`Error::Cancelled`].
-    fn run(&self, training: &Training<'_>, observer: &mut Observer<'_>) -> Result<Learned> {
-        let mut watch = |done, _| observer(Step { iteration: done, objective: None }).outcome().is_none();
+    /// Closed form: the progress sees the choice of t, which it may stop with [`Error::Cancelled`].
+    fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let fit = match training {
-            Training::Labelled(data) => self.fit_watched(data, &mut watch)?,
-            Training::Grouped(data, groups) => self.fit_grouped(data, groups, &mut watch)?,
+            Training::Labelled(data) => self.fit_with(data, &FitOptions::default(), progress)?,
+            Training::Grouped(data, groups) => self.fit_with(data, &FitOptions::grouped(groups), progress)?,
             Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
         };
         Ok(Learned::new(fit.metric, Report::closed_form()))

@@ -19,19 +19,20 @@ mod paths;
 
 pub use maps::{LocalMaps, LocalMetrics};
 
-use crate::data::Dataset;
 use crate::data::random::{Random, Stream};
+use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::Shape;
-use crate::gmml::Gmml;
 use crate::gmml::low_rank::LearnedSpan;
 use crate::gmml::regularize::Regularization;
-use crate::gmml::select_t::{Watch, choose_rows, first_minimum, is_lack_of_pairs};
+use crate::gmml::select_t::{choose_rows, first_minimum, is_lack_of_pairs};
 use crate::gmml::span::InSpan;
+use crate::gmml::{FitOptions, Gmml};
 use crate::local::one_against_rest::scatters_of_classes;
 use crate::local::paths::{GlobalCoordinates, Paths};
 use crate::metric::Metric;
 use crate::neighbors::k_means::clusters;
+use crate::progress::{Progress, Step, silent};
 use crate::scatter::Scatter;
 use crate::scatter::all_pairs::check_labels;
 use crate::scatter::moments::Moments;
@@ -94,32 +95,45 @@ impl LocalGmml {
     /// # Errors
     /// As [`Gmml::fit`]; a reduced rank, s outside [0, 1], no cluster, or more clusters than rows.
     pub fn fit(&self, data: &Dataset) -> Result<LocalMetrics> {
-        self.fit_watched(data, &mut |_, _| true)
+        self.fit_with(data, &FitOptions::default(), &mut silent)
     }
 
-    /// Learns the global metric, then one for each group; `watch` is that of [`Gmml::fit_watched`].
+    /// Learns the global metric, then one for each group; folds keep the groups of rows of `options` whole.
     ///
     /// # Errors
-    /// As [`LocalGmml::fit`].
-    pub fn fit_watched(&self, data: &Dataset, watch: &mut Watch<'_>) -> Result<LocalMetrics> {
+    /// As [`LocalGmml::fit`] and [`Gmml::fit_with`]; also weights, which local metrics do not have.
+    pub fn fit_with(
+        &self,
+        data: &Dataset,
+        options: &FitOptions<'_>,
+        progress: &mut Progress<'_>,
+    ) -> Result<LocalMetrics> {
         self.check(data.len())?;
+        if options.weights.is_some() {
+            let value = "given, with local metrics".to_owned();
+            return Err(Error::Parameter {
+                name: "weights",
+                value,
+                allowed: "left out: local metrics have none",
+            });
+        }
         self.check_memory(data)?;
         if self.is_in_span(data) {
             check_labels(data.labels())?;
             let span = InSpan::of(data.rows(), self.gmml.standardize)?;
             let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
             let gmml = Gmml { standardize: false, ..self.gmml.clone() };
-            let mut local = Self { gmml, ..self.clone() }.fit_watched(&within, watch)?;
+            let mut local = Self { gmml, ..self.clone() }.fit_with(&within, options, progress)?;
             let (directions, randomized) = (span.rows.columns(), false);
             local.fit.metric = span.composed(&local.fit.metric)?;
             local.fit.diagnostics.span = Some(LearnedSpan { directions, randomized, outside: 0.0 });
             local.fit.diagnostics.constant_columns = span.constant_columns();
             return Ok(local);
         }
-        let fit = self.gmml.fit_watched(data, watch)?;
+        let fit = self.gmml.fit_with(data, options, progress)?;
         let curve = match self.share {
             Share::Fixed(_) => Vec::new(),
-            Share::CrossValidated => self.errors(data, fit.t, watch)?,
+            Share::CrossValidated => self.errors(data, options.groups, fit.t, progress)?,
         };
         let share = match self.share {
             Share::Fixed(share) => share,
@@ -175,10 +189,16 @@ impl LocalGmml {
     }
 
     /// The cross-validated error of every s of [`SHARES`], on the folds that t was chosen on.
-    fn errors(&self, data: &Dataset, t: f64, watch: &mut Watch<'_>) -> Result<Vec<(f64, f64)>> {
+    fn errors(
+        &self,
+        data: &Dataset,
+        groups: Option<&Labels>,
+        t: f64,
+        progress: &mut Progress<'_>,
+    ) -> Result<Vec<(f64, f64)>> {
         let Gmml { seed, selection_rows, k, .. } = self.gmml;
         let chosen = choose_rows(data.len(), selection_rows, seed);
-        let folds = self.gmml.divide(data.len(), chosen.as_deref(), None)?;
+        let folds = self.gmml.divide(data.len(), chosen.as_deref(), groups)?;
         let data = chosen.map_or_else(|| data.clone(), |rows| data.subset(&rows));
         let (mut wrong, mut tested) = ([0usize; SHARES.len()], 0);
         for fold in 0..folds.len() {
@@ -196,7 +216,7 @@ impl LocalGmml {
                 let found = paths.at(share).search(&z, &queries, k.min(train.len()))?;
                 let predicted = found.vote(train.labels());
                 *wrong += predicted.iter().zip(test.labels().codes()).filter(|(p, c)| p != c).count();
-                if !watch(fold, folds.len()) {
+                if progress(Step::of(fold, folds.len())).is_break() {
                     return Err(Error::Cancelled);
                 }
             }

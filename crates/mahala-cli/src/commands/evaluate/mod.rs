@@ -14,7 +14,7 @@ use crate::options::method::{Method, MethodArgs};
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::{Folds, Random};
 use mahala::learner::{Report, Training};
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, gmml.k)?;
     runs.iter().flatten().try_for_each(|split| args.learn.check_folds(split.train.len()))?;
-    let progress = Progress::bar("evaluating", args.methods.len() * runs.len());
+    let progress = Bar::over("evaluating", args.methods.len() * runs.len());
     let outcomes = methods
         .iter()
         .map(|method| evaluate(method, &data, &runs, &progress))
@@ -176,7 +176,7 @@ fn check_runs(runs: &[Run], k: usize) -> Result<()> {
     Ok(())
 }
 
-fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Progress) -> Result<Outcome> {
+fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Bar) -> Result<Outcome> {
     let results = runs
         .par_iter()
         .map(|run| {
@@ -246,7 +246,7 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
         Ok(vec![Split { train: train.clone(), test: test.clone() }, Split { train: test, test: train }])
     };
     let runs: Vec<Run> = (0..runs).map(draw).collect::<Result<_>>()?;
-    let progress = Progress::bar("comparing", 2 * runs.len());
+    let progress = Bar::over("comparing", 2 * runs.len());
     let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
     let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
     let data = Grouped { rows: data.clone(), groups: None, gaps: Gaps::none() };

@@ -8,16 +8,18 @@ use crate::options::fit::{Fit, PairsArg};
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::SparseRows;
-use mahala::gmml::{Criterion, Diagnostics, HeldOut, LearnedSpan, Selection, Watch};
+use mahala::gmml::FitOptions;
+use mahala::gmml::{Criterion, Diagnostics, HeldOut, LearnedSpan, Selection};
 use mahala::local::LocalGmml;
 use mahala::local::LocalMetrics;
 use mahala::metric::{
     best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
 use mahala::pairs::Pairs;
+use mahala::progress::Progress;
 use mahala::{Dataset, Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
@@ -86,16 +88,13 @@ fn fit_labels(
     weights: Option<&[f64]>,
 ) -> Result<Learned> {
     let labels = labels(table)?;
-    let progress = Progress::bar("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
-    let watch = &mut |done, total| {
-        progress.at(done, total);
-        true
-    };
+    let bar = Bar::over("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
+    let progress = &mut |step| bar.show(step);
     let (mut learned, z) = match args.kernel.kernel {
-        Some(_) => fit_kernel(args, gmml, table, &labels, watch)?,
-        None => fit_linear(args, gmml, table, &labels, (groups, weights), watch)?,
+        Some(_) => fit_kernel(args, gmml, table, &labels, progress)?,
+        None => fit_linear(args, gmml, table, &labels, (groups, weights), progress)?,
     };
-    progress.finish();
+    bar.finish();
     if learned.model.threshold.is_none() {
         learned.model.threshold = Some(threshold_in_coordinates(&z, &labels, gmml.seed)?);
     }
@@ -112,19 +111,16 @@ fn fit_linear(
     table: &mut Table,
     labels: &Labels,
     (groups, weights): (Option<&Labels>, Option<&[f64]>),
-    watch: &mut Watch<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<(Learned, Rows)> {
     let cells = match table.sparse.take() {
         Some(rows) => Cells::Sparse(rows),
         None => Cells::Dense(Dataset::new(rows(table)?, labels.clone())?),
     };
-    let fit = match (&cells, weights) {
-        (Cells::Sparse(rows), _) => gmml.fit_sparse_watched(rows, labels, watch),
-        (Cells::Dense(data), Some(weights)) => gmml.fit_weighted(data, weights, watch),
-        (Cells::Dense(data), None) => match groups {
-            Some(groups) => gmml.fit_grouped(data, groups, watch),
-            None => gmml.fit_watched(data, watch),
-        },
+    let options = FitOptions { weights, groups };
+    let fit = match &cells {
+        Cells::Sparse(rows) => gmml.fit_sparse(rows, labels, progress),
+        Cells::Dense(data) => gmml.fit_with(data, &options, progress),
     };
     let fit = fit.map_err(|error| explain(error, &table.names))?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
@@ -147,11 +143,13 @@ fn fit_kernel(
     gmml: &Gmml,
     table: &mut Table,
     labels: &Labels,
-    watch: &mut Watch<'_>,
+    progress: &mut Progress<'_>,
 ) -> Result<(Learned, Rows)> {
     let data = Dataset::new(rows(table)?, labels.clone())?;
     let kernel = args.kernel.kernel_gmml(gmml, data.rows());
-    let fit = kernel.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
+    let fit = kernel
+        .fit_with(&data, &FitOptions::default(), progress)
+        .map_err(|error| explain(error, &table.names))?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
     let mut model = fit.into_model(&kernel, table.names.clone());
     model.keep_training_means(data.rows());
@@ -162,13 +160,12 @@ fn fit_kernel(
 fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<Learned> {
     let data = dataset(table)?;
     let local = LocalGmml { gmml: gmml.clone(), by: by.0, share: args.extensions.share };
-    let progress = Progress::bar("choosing t and share", mahala::gmml::VALUES_OF_T * gmml.folds);
-    let watch = &mut |done, total| {
-        progress.at(done, total);
-        true
-    };
-    let local = local.fit_watched(&data, watch).map_err(|error| explain(error, &table.names))?;
-    progress.finish();
+    let bar = Bar::over("choosing t and share", mahala::gmml::VALUES_OF_T * gmml.folds);
+    let progress = &mut |step| bar.show(step);
+    let local = local
+        .fit_with(&data, &FitOptions::default(), progress)
+        .map_err(|error| explain(error, &table.names))?;
+    bar.finish();
     let threshold = threshold_for_labels(&local.fit.metric, &data, gmml.seed)?;
     print_message(&describe_local(&local));
     let (t, diagnostics) = (local.fit.t, local.fit.diagnostics.clone());

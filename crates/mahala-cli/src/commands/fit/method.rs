@@ -11,14 +11,15 @@ use crate::options::method::Method;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use crate::terminal::table;
 use anyhow::{Context as _, Result};
-use mahala::learner::{Learned, Report, Step, Training};
+use mahala::learner::{Learned, Report, Training};
 use mahala::metric::{
     best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
 use mahala::pairs::{Pair, Pairs};
+use mahala::progress::Step;
 use mahala::{Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
@@ -122,16 +123,16 @@ fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> R
 
 fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table) -> Result<Learned> {
     let name = method.method.name();
-    let progress = Progress::spinner(name);
+    let progress = Bar::spinner(name);
     let show = &mut |step: Step| {
         let objective =
             step.objective.map_or(String::new(), |x| format!(", objective {}", format::rounded(x)));
         progress.tell(&match method.method {
-            // What is told are thousandths of the budget.
             method if method.chooses() => {
-                format!("{name}: {:.0} % of the budget used", step.iteration as f64 / 10.0)
+                let share = step.done as f64 / step.total.unwrap_or(1).max(1) as f64;
+                format!("{name}: {:.0} % of the budget used", 100.0 * share)
             }
-            _ => format!("{name}: iteration {}{objective}", step.iteration),
+            _ => format!("{name}: iteration {}{objective}", step.done),
         });
     };
     let (learned, _) =

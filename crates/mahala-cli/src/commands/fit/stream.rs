@@ -11,7 +11,7 @@ use crate::options::method::Method;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_notes;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::gmml::{PairRule, TChoice};
 use mahala::metric::threshold_in_coordinates;
@@ -120,15 +120,12 @@ fn learn(
     sample: Option<(&Dataset, bool)>,
     names: &[String],
 ) -> Result<Learned> {
-    let progress = Progress::bar("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
-    let watch = &mut |done, total| {
-        progress.at(done, total);
-        true
-    };
+    let bar = Bar::over("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
+    let progress = &mut |step| bar.show(step);
     let fit = gmml
-        .fit_summed(summed, sample.map(|sample| sample.0), watch)
+        .fit_summed(summed, sample.map(|sample| sample.0), progress)
         .map_err(|error| explain(error, names))?;
-    progress.finish();
+    bar.finish();
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
     let mut model = fit.into_model(gmml, names.to_vec(), None, None)?;
     if let Some((sample, whole)) = sample {
