@@ -32,6 +32,7 @@ use std::ops::ControlFlow;
 /// ```
 /// use mahala::learner::{Learner, Training};
 /// use mahala_baselines::FlatGeo;
+/// use std::ops::ControlFlow;
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;

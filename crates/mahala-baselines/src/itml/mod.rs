@@ -37,6 +37,7 @@ use std::ops::ControlFlow;
 ///
 /// ```
 /// use mahala::learner::{Learner, Training};
+/// use mahala::progress::silent;
 /// use mahala_baselines::Itml;
 /// use mahala::{Dataset, Labels, Rows};
 /// // The classes differ in the second column only; the first is noise.

@@ -41,7 +41,9 @@ pub(crate) const RIDGE: f64 = 1e-10;
 /// that of the formula.
 ///
 /// ```
-/// use mahala_baselines::{Learner, Mmc, Training};
+/// use mahala::learner::{Learner, Training};
+/// use mahala::progress::silent;
+/// use mahala_baselines::Mmc;
 /// use mahala::{Dataset, Labels, Rows};
 /// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
 /// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;

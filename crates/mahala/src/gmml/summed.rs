@@ -26,6 +26,7 @@ impl Gmml {
     /// Learns from sums over all rows; t is given, or chosen on a sample of the rows as it would be on all.
     ///
     /// ```
+    /// use mahala::progress::silent;
     /// use mahala::{Dataset, Gmml, Labels, Rows};
     /// use mahala::scatter::{Balance, Moments, Summed};
     /// let part = |x: [f64; 3], y: &str| Dataset::new(Rows::new(x.to_vec(), 1)?, Labels::new([y; 3]));
