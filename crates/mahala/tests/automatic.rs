@@ -263,10 +263,10 @@ fn folds_keep_groups_whole() {
 
 #[test]
 fn the_budget_is_kept() {
-    let (small, large) = (Auto { budget: 2.0, ..Auto::default() }, Auto { budget: 40.0, ..Auto::default() });
+    let (small, large) = (Auto { budget: 1.0, ..Auto::default() }, Auto { budget: 40.0, ..Auto::default() });
     let rows = clouds(&[1200, 1200], 30, 7);
     let (small, large) = (small.fit(&rows).unwrap(), large.fit(&rows).unwrap());
-    assert!(small.cost <= 2.0 && small.trials.len() < large.trials.len(), "{} {}", small.cost, large.cost);
+    assert!(small.cost <= 1.0 && small.trials.len() < large.trials.len(), "{} {}", small.cost, large.cost);
     assert!(large.cost <= 40.0);
 }
 

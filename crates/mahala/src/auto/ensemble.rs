@@ -12,9 +12,10 @@
 
 use crate::auto::Trial;
 use crate::auto::evaluator::Ground;
-use crate::auto::folds::{WRONG_AT_K, difference};
+use crate::auto::folds::{Fold, WRONG_AT_K, difference};
+use crate::auto::race::smoothed;
 use crate::auto::recipe::Recipe;
-use crate::auto::search::{Kind, Search};
+use crate::auto::search::{Kind, Search, in_pool};
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Rows};
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ use mahala_kernels::workspace::Workspace;
 
 /// Recipes of each kind in a blend.
 const EACH: usize = 4;
+/// Recipes in a blend.
+const MEMBERS: usize = 8;
 /// How much more error a member may have than the best recipe.
 const WITHIN: f64 = 1.3;
 /// So many rows say as much as the prior for simple recipes.
@@ -44,10 +47,12 @@ impl Search<'_, '_> {
         if best.recipe.t.is_none() {
             return vec![(best.recipe.clone(), 1.0)];
         }
+        let depth = self.wrong[first].len();
         let mut scored: Vec<(usize, f64)> = order
             .into_iter()
             .filter(|&i| {
-                self.trials[i].recipe.t.is_some() && self.trials[i].smoothed <= WITHIN * best.smoothed
+                let near = self.trials[i].smoothed <= WITHIN * best.smoothed;
+                self.trials[i].recipe.t.is_some() && near && self.wrong[i].len() == depth
             })
             .map(|i| (i, self.score(i, first)))
             .collect();
@@ -64,7 +69,7 @@ impl Search<'_, '_> {
             } else {
                 mine.clone().any(|member| member.1.starts_like(&trial.recipe))
             };
-            if !full && !known {
+            if !full && !known && members.len() < MEMBERS {
                 members.push((kind, trial.recipe.clone(), weight));
             }
         }
@@ -85,11 +90,14 @@ impl Search<'_, '_> {
 
     /// The members to blend, and how that does; none if nothing was tried.
     pub(crate) fn choose(&mut self) -> Result<Option<Blended>> {
+        self.deepen()?;
         let mut members = self.members();
-        while members.len() > 1 && self.too_much_to_blend(&members) {
-            members.pop();
+        while self.too_much_to_blend(&members) && members.pop().is_some() {}
+        match self.ranking().first() {
+            None => Ok(None),
+            Some(&first) if members.is_empty() => Ok(Some(self.alone(first))),
+            Some(_) => self.best_size(members).map(Some),
         }
-        if members.is_empty() { Ok(None) } else { self.best_size(members).map(Some) }
     }
 
     /// The first of the members, as many as do not do worse on held-out rows, by more than
@@ -104,7 +112,7 @@ impl Search<'_, '_> {
             return Ok(self.alone(self.ranking()[0]));
         };
         let near = |&m: &usize| {
-            let (gap, doubt) = difference(&wrong[m], &wrong[best], self.repeats);
+            let (gap, doubt) = difference(&wrong[m], &wrong[best], self.rows);
             gap <= doubt
         };
         let last = (0..wrong.len()).rev().find(near).unwrap_or(best);
@@ -120,7 +128,8 @@ impl Search<'_, '_> {
             let mut sum = Sum::new(self.folds[at].0.statistics.clone());
             for m in 0..votes.len() {
                 self.step(&members[m].0, 1)?;
-                let Ok(more) = self.votes_with(&mut sum, at, &members[m]) else {
+                let (fold, k) = (&self.folds[at], self.auto.k);
+                let Ok(more) = in_pool(|| votes_with(&mut sum, fold, &members[m], k)) else {
                     votes.truncate(m);
                     break;
                 };
@@ -130,17 +139,6 @@ impl Search<'_, '_> {
         Ok(votes)
     }
 
-    /// The votes of one fold under a sum with one more member.
-    fn votes_with(&self, sum: &mut Sum, at: usize, (recipe, weight): &(Recipe, f64)) -> Result<Vec<u8>> {
-        let (ground, fold) = &self.folds[at];
-        let own = recipe.fit_on(ground)?;
-        sum.add(&own, *weight, fold.voters.rows(), self.auto.k)?;
-        // One alone is taken as it is.
-        let metric = if sum.members == 1 { own } else { sum.metric()? };
-        let seen = |part: &Dataset| metric.transform(part.rows());
-        fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, self.auto.k)
-    }
-
     /// A blend, or what it gives way to.
     fn guarded(&self, blended: Blended) -> Blended {
         let ranking = self.ranking();
@@ -148,7 +146,7 @@ impl Search<'_, '_> {
         let member = |i: &usize| blended.members.iter().any(|member| member.0 == self.trials[*i].recipe);
         let best = ranking.iter().copied().find(member).unwrap_or(ranking[0]);
         let votes = |trial: usize| &self.wrong[trial][..];
-        match guard(&blended.wrong, votes(best), plain.map(votes), self.repeats) {
+        match guard(&blended.wrong, votes(best), plain.map(votes), self.rows) {
             Guard::Keep => blended,
             Guard::Best => self.alone(best),
             Guard::Plain => plain.map_or(blended, |plain| self.alone(plain)),
@@ -160,6 +158,21 @@ impl Search<'_, '_> {
         let Trial { recipe, error, .. } = &self.trials[trial];
         Blended { members: vec![(recipe.clone(), 1.0)], error: *error, wrong: self.wrong[trial].clone() }
     }
+}
+
+/// The votes of one fold under a sum with one more member.
+fn votes_with(
+    sum: &mut Sum,
+    (ground, fold): &(Ground<'_>, &Fold),
+    (recipe, weight): &(Recipe, f64),
+    k: usize,
+) -> Result<Vec<u8>> {
+    let own = recipe.fit_on(ground)?;
+    sum.add(&own, *weight, fold.voters.rows(), k)?;
+    // One alone is taken as it is.
+    let metric = if sum.members == 1 { own } else { sum.metric()? };
+    let seen = |part: &Dataset| metric.transform(part.rows());
+    fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, k)
 }
 
 /// What a blend gives way to.
@@ -174,17 +187,12 @@ enum Guard {
 
 /// A blend gives way to the plain distance where it does worse, and to its best member where it does worse by more than a
 /// standard error, by the quarters of a wrong vote of the same rows.
-fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, repeats: usize) -> Guard {
-    if plain.is_some_and(|plain| difference(blend, plain, repeats).0 > 0.0) {
+fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, rows: usize) -> Guard {
+    if plain.is_some_and(|plain| difference(blend, plain, rows).0 > 0.0) {
         return Guard::Plain;
     }
-    let (gap, doubt) = difference(blend, best, repeats);
+    let (gap, doubt) = difference(blend, best, rows);
     if gap > doubt { Guard::Best } else { Guard::Keep }
-}
-
-/// The quarters of a wrong vote.
-fn smoothed(votes: &[u8]) -> Vec<u8> {
-    votes.iter().map(|vote| vote & 7).collect()
 }
 
 /// The share of rows that k neighbours get wrong.
@@ -203,8 +211,8 @@ pub(crate) struct Blended {
 
 impl Blended {
     /// Whether it does better on the same rows by more than a standard error: else the other, simpler, is preferred.
-    pub(crate) fn beats(&self, simpler: &Self, repeats: usize) -> bool {
-        let (gap, doubt) = difference(&self.wrong, &simpler.wrong, repeats);
+    pub(crate) fn beats(&self, simpler: &Self, rows: usize) -> bool {
+        let (gap, doubt) = difference(&self.wrong, &simpler.wrong, rows);
         gap < -doubt
     }
 }
@@ -304,7 +312,7 @@ mod tests {
     #[test]
     fn a_blend_that_is_clearly_worse_than_its_best_member_is_not_taken() {
         let of = |blend, best, plain: Option<usize>| {
-            guard(&votes(5, blend), &votes(0, best), plain.map(|wrong| votes(0, wrong)).as_deref(), 1)
+            guard(&votes(5, blend), &votes(0, best), plain.map(|wrong| votes(0, wrong)).as_deref(), 100)
         };
         assert_eq!(of(60, 18, Some(70)), Guard::Best);
         // Eleven rows differ, one more for the worse: within a standard error of three rows.

@@ -15,19 +15,20 @@ use crate::pairs::Pairs;
 use crate::scatter::Scatter;
 use faer::Mat;
 use mahala_kernels::blas::product;
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What every recipe needs of the training rows, computed once.
 pub(crate) struct Ground<'a> {
     pub(crate) data: &'a Dataset,
+    /// Whether what is learned is judged by votes only, and not returned.
+    trial: bool,
     groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
     scatter: Scatter,
     /// Directions in which the rows do not vary.
-    null: Option<Rc<NullDirections>>,
+    null: Option<Arc<NullDirections>>,
     /// The leading directions of pencils seen so far, each with the number asked for.
-    pencils: RefCell<Vec<(Regularization, usize, Rc<Subspace>)>>,
+    pencils: Mutex<Vec<(Regularization, usize, Arc<Subspace>)>>,
 }
 
 /// Training rows in the coordinates a recipe learns in: centred, scaled, reduced.
@@ -37,8 +38,9 @@ pub(crate) struct Frame {
     rows: Rows,
     labels: Labels,
     groups: Option<Labels>,
-    null: Option<Rc<NullDirections>>,
+    null: Option<Arc<NullDirections>>,
     start: Start,
+    trial: bool,
 }
 
 enum Start {
@@ -66,18 +68,24 @@ impl<'a> Ground<'a> {
         }
         Ok(Self {
             data,
+            trial: false,
             groups,
             statistics: ColumnStatistics::of(data.rows()),
-            null: NullDirections::of(&scatter)?.map(Rc::new),
+            null: NullDirections::of(&scatter)?.map(Arc::new),
             scatter,
-            pencils: RefCell::default(),
+            pencils: Mutex::default(),
         })
+    }
+
+    /// For trials: small eigenvalues need no relative accuracy.
+    pub(crate) fn for_trials(self) -> Self {
+        Self { trial: true, ..self }
     }
 
     /// The `r` leading directions in which the rows vary, or all there are. A pencil is solved once for all who ask for
     /// no more of it.
-    pub(crate) fn subspace(&self, shrinkage: Regularization, r: usize) -> Result<Rc<Subspace>> {
-        let mut pencils = self.pencils.borrow_mut();
+    pub(crate) fn subspace(&self, shrinkage: Regularization, r: usize) -> Result<Arc<Subspace>> {
+        let mut pencils = self.pencils.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = pencils.iter().find(|known| known.0 == shrinkage && known.1 >= r) {
             return Ok(known.2.clone());
         }
@@ -85,7 +93,7 @@ impl<'a> Ground<'a> {
         if let Some(null) = &self.null {
             subspace = subspace.filtered(|direction| !null.contains(direction.iter().copied()));
         }
-        let leading = Rc::new(subspace.leading(r));
+        let leading = Arc::new(subspace.leading(r));
         pencils.push((shrinkage, r, leading.clone()));
         Ok(leading)
     }
@@ -116,7 +124,16 @@ impl<'a> Ground<'a> {
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
         let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
-        Ok(Frame { mean, scale: None, rows, labels, groups, null: self.null.clone(), start })
+        Ok(Frame {
+            mean,
+            scale: None,
+            rows,
+            labels,
+            groups,
+            null: self.null.clone(),
+            start,
+            trial: self.trial,
+        })
     }
 
     fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
@@ -130,7 +147,7 @@ impl<'a> Ground<'a> {
         };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         let (null, start) = (self.null.clone(), Start::Columns(scatter));
-        Ok(Frame { mean, scale, rows, labels, groups, null, start })
+        Ok(Frame { mean, scale, rows, labels, groups, null, start, trial: self.trial })
     }
 }
 
@@ -150,7 +167,7 @@ impl Frame {
     /// The path of all pairs.
     pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Path> {
         match &self.start {
-            Start::Columns(scatter) => solve(scatter, shrinkage),
+            Start::Columns(scatter) => self.solve(scatter, shrinkage),
             Start::Directions { log_mu, .. } => Ok(Path::Weights(log_mu.clone())),
         }
     }
@@ -172,7 +189,13 @@ impl Frame {
             }
             _ => shrinkage,
         };
-        solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
+        self.solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
+    }
+
+    fn solve(&self, scatter: &Scatter, regularization: Regularization) -> Result<Path> {
+        let gmml = Gmml { regularization, ..Gmml::default() };
+        let solution = if self.trial { gmml.solve_norm_wise(scatter) } else { gmml.solve(scatter) };
+        Ok(Path::Solved(Box::new(solution?)))
     }
 
     /// All pairs, then round after round: the last path, and the t on it.
@@ -223,11 +246,6 @@ impl Path {
         };
         weighted(coordinates, &weights, Vec::new())
     }
-}
-
-fn solve(scatter: &Scatter, regularization: Regularization) -> Result<Path> {
-    let gmml = Gmml { regularization, ..Gmml::default() };
-    Ok(Path::Solved(Box::new(gmml.solve(scatter)?)))
 }
 
 fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {

@@ -45,8 +45,7 @@ pub(crate) fn most_folds(n: usize, columns: usize) -> usize {
 }
 
 /// Few rows: five folds, drawn again until some two thousand rows were tested. Many: three. Groups: whole.
-/// With the number of times each row is tested.
-pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<(Vec<Fold>, usize)> {
+pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<Vec<Fold>> {
     let n = data.len();
     let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
     // Groups are dealt out without chance: there is nothing to repeat.
@@ -71,7 +70,7 @@ pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Resu
             folds.push(Fold { train, groups: own_groups, test: data.subset(&test), voters, own });
         }
     }
-    Ok((folds, partitions.len()))
+    Ok(folds)
 }
 
 /// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
@@ -101,11 +100,12 @@ fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
     wrong
 }
 
-/// How much more of the same rows is wrong in one than in the other, and the standard error of that. A row tested
-/// `repeats` times counts once.
-pub(crate) fn difference(one: &[u8], other: &[u8], repeats: usize) -> (f64, f64) {
-    let n = one.len().max(1) as f64;
+/// How much more of the rows that both were tested on is wrong in one than in the other, and the standard error of that.
+/// Of `rows` rows, one that was tested several times counts once.
+pub(crate) fn difference(one: &[u8], other: &[u8], rows: usize) -> (f64, f64) {
+    let n = one.len().min(other.len()).max(1) as f64;
+    let repeats = (n / rows as f64).max(1.0);
     let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
     let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    (sum / n, ((squares - sum * sum / n).max(0.0) * repeats as f64).sqrt() / n)
+    (sum / n, ((squares - sum * sum / n).max(0.0) * repeats).sqrt() / n)
 }

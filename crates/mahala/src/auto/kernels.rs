@@ -107,7 +107,6 @@ impl KernelChoice {
 pub(crate) struct Kernels<'a> {
     pub(crate) auto: &'a Auto,
     pub(crate) folds: &'a [Fold],
-    pub(crate) repeats: usize,
     pub(crate) part: &'a Dataset,
 }
 
@@ -165,7 +164,7 @@ impl Kernels<'_> {
         let folds: Result<Vec<Fold>> =
             self.folds.iter().map(|fold| choice.fold(fold, self.auto.seed)).collect();
         let Ok(folds) = folds else { return Ok(None) };
-        let mut inside = match Search::new(self.auto, &folds, self.repeats, self.part, *budget, progress) {
+        let mut inside = match Search::new(self.auto, &folds, self.part, *budget, progress) {
             Ok(inside) => inside,
             Err(Error::Cancelled) => return Err(Error::Cancelled),
             Err(_) => return Ok(None),

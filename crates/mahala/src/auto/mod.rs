@@ -12,6 +12,7 @@ mod folds;
 mod kernels;
 mod learner;
 mod null_directions;
+mod race;
 mod recipe;
 mod report;
 mod search;
@@ -24,7 +25,7 @@ use crate::auto::ensemble::{Blended, blend};
 use crate::auto::evaluator::Ground;
 use crate::auto::folds::{divide, most_folds};
 use crate::auto::kernels::{InFeatures, Kernels, landmarks_for};
-use crate::auto::search::Search;
+use crate::auto::search::{Search, in_pool};
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
@@ -39,6 +40,8 @@ use crate::gmml::span::InSpan;
 use crate::progress::{Progress, silent};
 use serde::{Deserialize, Serialize};
 
+/// With a kernel, rows to learn on.
+const KERNEL_ROWS: usize = 20_000;
 /// Columns from which a table with fewer rows is called wide.
 const WIDE: usize = 100;
 
@@ -66,7 +69,8 @@ pub struct Auto {
     /// kernel fits. Counted beforehand, from the numbers of rows, columns and directions, so that the same is tried on every
     /// machine; the last fit, of the recipes chosen, to all rows comes on top. [`AutoFit::cost`] tells what was spent.
     pub budget: f64,
-    /// Choose on a random subset of at most this many rows; with a kernel, learn on those, too.
+    /// Choose on a random subset of at most this many rows. What was chosen is learned on all rows; with a kernel, on
+    /// at most 20,000.
     pub selection_rows: usize,
     /// Learn inside leading directions of the pencil, whatever else might do better.
     pub reduce: bool,
@@ -120,7 +124,7 @@ impl Gmml {
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 20_000, reduce: false, kernels: false }
+        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 2_000, reduce: false, kernels: false }
     }
 }
 
@@ -178,7 +182,10 @@ impl Auto {
         let recipe = shape.matrices(20.0, 8.0);
         let kernel = if self.kernels {
             let m = landmarks_for(chosen.rows) as f64;
-            m * (20.0 * m + (8.0 + folds) * chosen.rows as f64 + chosen.columns as f64)
+            let learned = shape.rows.min(KERNEL_ROWS.max(chosen.rows));
+            let last = landmarks_for(learned) as f64;
+            let search = m * (20.0 * m + (8.0 + folds) * chosen.rows as f64 + chosen.columns as f64);
+            search.max(last * (20.0 * last + 8.0 * learned as f64 + chosen.columns as f64))
         } else {
             0.0
         };
@@ -198,34 +205,42 @@ impl Auto {
             groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
         // What no fold could learn from is told of all rows.
         let ground = Ground::of(data, all_groups)?;
-        let (folds, repeats) = divide(&part, groups.as_ref(), self.seed)?;
+        let folds = divide(&part, groups.as_ref(), self.seed)?;
         let mut budget = Budget::of(self, &part);
         if self.kernels {
             budget = budget.with_kernels(self, &part, landmarks_for(part.len()));
         }
-        let mut search = Search::new(self, &folds, repeats, &part, budget, progress)?;
+        let mut search = Search::new(self, &folds, &part, budget, progress)?;
         search.run()?;
         let columns = search.choose()?.ok_or(Error::NoUsableFold { rows: part.len() })?;
         let count = search.folds.len();
         let (mut trials, mut budget) = (search.trials, search.budget.whole());
-        let kernels = Kernels { auto: self, folds: &folds, repeats, part: &part };
+        let kernels = Kernels { auto: self, folds: &folds, part: &part };
         let found = if self.kernels { kernels.search(&mut budget, &mut trials, progress)? } else { None };
         let percent = |blended: &Blended| format!("{:.2} %", 100.0 * blended.error);
         let (metric, kernel, blended, other) = match found {
-            Some(InFeatures { choice, blended }) if blended.beats(&columns, repeats) => {
-                let (map, metric) = choice.blend(&blended.members, &part, groups.as_ref(), self)?;
+            Some(InFeatures { choice, blended }) if blended.beats(&columns, part.len()) => {
+                // What was chosen on some rows is learned on as many as the features leave memory for.
+                let rows = choose_rows(data.len(), KERNEL_ROWS.max(part.len()), self.seed);
+                let learned = rows.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
+                let groups = all_groups
+                    .map(|groups| rows.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
+                let choice = KernelChoice { landmarks: landmarks_for(learned.len()), ..choice };
+                let (map, metric) =
+                    in_pool(|| choice.blend(&blended.members, &learned, groups.as_ref(), self))?;
                 let other = format!("; without a kernel {}", percent(&columns));
                 (metric, Some((choice, map)), blended, other)
             }
             found => {
-                let metric = blend(&columns.members, &ground, self.k)?;
+                let metric = in_pool(|| blend(&columns.members, &ground, self.k))?;
                 let other = found.map(|found| format!("; with the best kernel {}", percent(&found.blended)));
                 (metric, None, columns, other.unwrap_or_default())
             }
         };
         let error = blended.error;
         let recipes: Vec<Recipe> = blended.members.into_iter().map(|member| member.0).collect();
-        let chosen = kernel.as_ref().map(|kernel| kernel.0);
+        let chosen =
+            kernel.as_ref().map(|kernel| KernelChoice { landmarks: landmarks_for(part.len()), ..kernel.0 });
         let reason = reason(&recipes, chosen, &trials, error) + &other;
         let cost = budget.spent / budget.plain;
         Ok(AutoFit { metric, kernel, recipes, error, trials, reason, cost, rows: part.len(), folds: count })

@@ -4,12 +4,14 @@ use crate::auto::budget;
 use crate::auto::budget::Budget;
 use crate::auto::evaluator::{Frame, Ground, Path};
 use crate::auto::folds::{Fold, WRONG_AT_K, difference};
+use crate::auto::race::{Race, smoothed};
 use crate::auto::recipe::{Recipe, Round};
 use crate::auto::{Auto, Trial};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::gmml::select_t::is_lack_of_pairs;
 use crate::progress::{Progress, Step};
+use rayon::prelude::*;
 use std::ops::ControlFlow;
 
 /// What is tried first; the others only where that did well.
@@ -69,8 +71,8 @@ pub(crate) struct Search<'a, 'w> {
     pub(crate) auto: &'a Auto,
     pub(crate) folds: Vec<(Ground<'a>, &'a Fold)>,
     pub(crate) rows: usize,
-    /// How often each row is tested.
-    pub(crate) repeats: usize,
+    /// The folds that hold every row out once, on which all recipes are tried; the others are for the finalists.
+    pub(crate) looked: usize,
     pub(crate) trials: Vec<Trial>,
     /// For each trial the quarters of a wrong vote of every test row.
     pub(crate) wrong: Vec<Vec<u8>>,
@@ -84,7 +86,6 @@ impl<'a, 'w> Search<'a, 'w> {
     pub(crate) fn new(
         auto: &'a Auto,
         folds: &'a [Fold],
-        repeats: usize,
         part: &Dataset,
         budget: Budget,
         progress: &'a mut Progress<'w>,
@@ -92,7 +93,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let mut grounds = Vec::new();
         for fold in folds {
             match Ground::of(&fold.train, fold.groups.as_ref()) {
-                Ok(ground) => grounds.push((ground, fold)),
+                Ok(ground) => grounds.push((ground.for_trials(), fold)),
                 Err(error) if is_lack_of_pairs(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -103,11 +104,17 @@ impl<'a, 'w> Search<'a, 'w> {
         let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
         let columns = folds.iter().map(|fold| fold.train.columns()).min().unwrap_or(0);
         let (trials, wrong) = (Vec::new(), Vec::new());
+        let mut queries = 0;
+        let enough = |fold: &(Ground<'_>, &Fold)| {
+            queries += fold.1.test.len();
+            queries >= part.len()
+        };
+        let looked = grounds.iter().position(enough).map_or(grounds.len(), |last| last + 1);
         Ok(Self {
             auto,
             folds: grounds,
             rows: part.len(),
-            repeats,
+            looked,
             trials,
             wrong,
             columns,
@@ -149,7 +156,31 @@ impl<'a, 'w> Search<'a, 'w> {
             let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
             self.try_at(&recipe, &near)?;
         }
-        self.try_rounds()
+        self.try_rounds()?;
+        self.try_other_counts()
+    }
+
+    /// How many directions are best may change with the rounds that follow: the next fewer and the next more.
+    fn try_other_counts(&mut self) -> Result<()> {
+        let counts = self.counts();
+        for recipe in self.best(2) {
+            let (Some(r), Some(t)) = (recipe.directions, recipe.rounds.last().map(|round| round.t)) else {
+                continue;
+            };
+            let fewer = counts.iter().copied().filter(|&count| count < r).max();
+            let more = counts.iter().copied().filter(|&count| count > r).min();
+            let near = [rounded((t - 0.1).max(0.0)), t, rounded((t + 0.1).min(1.0))];
+            for directions in [fewer, more].into_iter().flatten() {
+                self.try_at(&Recipe { directions: Some(directions), ..recipe.clone() }, &near)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of leading directions that are tried.
+    fn counts(&self) -> Vec<usize> {
+        let steps = [1, 2, 4, 8].map(|m| m * (self.classes - 1)).into_iter().filter(|&r| r < self.columns);
+        steps.chain([self.columns.min(16 * self.classes)]).collect()
     }
 
     /// Neighbourhood rounds from where they are most likely to help.
@@ -188,20 +219,22 @@ impl<'a, 'w> Search<'a, 'w> {
         let mut found: Vec<(Kind, usize)> = kinds.iter().copied().filter_map(best).collect();
         found.sort_by(|a, b| self.order(a.1, b.1));
         let Some(&(_, first)) = found.first() else { return Vec::new() };
-        let gap = |i: usize| self.trials[i].smoothed - self.trials[first].smoothed;
+        let gap = |i: usize| difference(&self.wrong[i], &self.wrong[first], self.rows).0;
         let near = found.into_iter().take(2).filter(|&(_, i)| gap(i) <= 3.0 * self.doubt(i, first));
         near.map(|(kind, _)| kind).collect()
     }
 
     /// The standard error of the difference of two recipes on the same rows.
     pub(crate) fn doubt(&self, a: usize, b: usize) -> f64 {
-        difference(&self.wrong[a], &self.wrong[b], self.repeats).1
+        difference(&self.wrong[a], &self.wrong[b], self.rows).1
     }
 
     fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
-        let key = |i: usize| (self.trials[i].smoothed, self.trials[i].recipe.complexity());
-        let ((x, p), (y, q)) = (key(a), key(b));
-        x.total_cmp(&y).then(p.cmp(&q)).then(a.cmp(&b))
+        // Those that were tried on all folds came through every comparison before.
+        let key =
+            |i: usize| (self.wrong[i].len(), self.trials[i].smoothed, self.trials[i].recipe.complexity());
+        let ((m, x, p), (n, y, q)) = (key(a), key(b));
+        n.cmp(&m).then(x.total_cmp(&y)).then(p.cmp(&q)).then(a.cmp(&b))
     }
 
     /// All trials, best first.
@@ -247,48 +280,76 @@ impl<'a, 'w> Search<'a, 'w> {
         if self.too_much(recipe, values.len()) {
             return Ok(());
         }
-        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
-            .map(|fold| {
-                self.step(recipe, values.len())?;
-                let (frame, path, _) = self.folds[fold].0.follow(recipe)?;
-                self.votes(fold, &frame, &path, values)
-            })
-            .collect();
-        self.keep(
-            tried,
-            |at| if recipe.t.is_some() { recipe.with_last_t(values[at]) } else { recipe.clone() },
-        )
+        let mut race = Race::new(values.len());
+        for fold in 0..self.looked {
+            let running = race.running();
+            self.step(recipe, running.len())?;
+            let values: Vec<f64> = running.iter().map(|&at| values[at]).collect();
+            let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
+            let votes = in_pool(|| {
+                let (frame, path, _) = ground.follow(recipe)?;
+                votes(fold, &frame, &path, &values, k)
+            });
+            // A recipe that cannot be followed is no candidate.
+            let Ok(votes) = votes else { return Ok(()) };
+            race.extend(&running, votes);
+            if race.drop_behind(self.leader(), self.rows) {
+                break;
+            }
+        }
+        let named =
+            |at: usize| if recipe.t.is_some() { recipe.with_last_t(values[at]) } else { recipe.clone() };
+        self.keep(race, named);
+        Ok(())
+    }
+
+    /// The votes of the best recipe so far.
+    fn leader(&self) -> Option<&[u8]> {
+        let first = (0..self.trials.len()).min_by(|&a, &b| self.order(a, b))?;
+        Some(&self.wrong[first])
     }
 
     /// Tries numbers of leading directions, each at several values of t: one factorisation a fold for all.
     fn try_directions(&mut self, base: &Recipe) -> Result<()> {
-        let steps = [1, 2, 4, 8].map(|m| m * (self.classes - 1)).into_iter().filter(|&r| r < self.columns);
-        let counts: Vec<usize> = steps.chain([self.columns.min(16 * self.classes)]).collect();
-        if self.too_much(&Recipe { directions: counts.last().copied(), ..base.clone() }, 2 * WITHIN.len()) {
+        let counts = self.counts();
+        let of_count = |&r: &usize| self.work(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len());
+        if self.budget.forbids(self.looked as f64 * counts.iter().map(of_count).sum::<f64>()) {
             return Ok(());
         }
-        let tried: Result<Vec<Vec<Vec<u8>>>> = (0..self.folds.len())
-            .map(|fold| {
-                let most = counts.iter().copied().max().unwrap_or(0);
-                let subspace = self.folds[fold].0.subspace(base.regularization(), most)?;
-                let mut found = Vec::new();
-                for &r in &counts {
-                    self.step(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len())?;
-                    let frame = self.folds[fold].0.frame_within(&subspace, r)?;
-                    found.extend(self.votes(
-                        fold,
-                        &frame,
-                        &frame.all_pairs(base.regularization())?,
-                        &WITHIN,
-                    )?);
+        let most = counts.iter().copied().max().unwrap_or(0);
+        let mut race = Race::new(counts.len() * WITHIN.len());
+        for fold in 0..self.looked {
+            let running = race.running();
+            let regularization = base.regularization();
+            let ground = &self.folds[fold].0;
+            let Ok(subspace) = in_pool(|| ground.subspace(regularization, most)) else { return Ok(()) };
+            let mut all = Vec::new();
+            for (which, &r) in counts.iter().enumerate() {
+                let at = |&&at: &&usize| at / WITHIN.len() == which;
+                let values: Vec<f64> =
+                    running.iter().filter(at).map(|at| WITHIN[at % WITHIN.len()]).collect();
+                if values.is_empty() {
+                    continue;
                 }
-                Ok(found)
-            })
-            .collect();
-        self.keep(tried, |at| {
+                self.step(&Recipe { directions: Some(r), ..base.clone() }, values.len())?;
+                let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
+                let more = in_pool(|| {
+                    let frame = ground.frame_within(&subspace, r)?;
+                    votes(fold, &frame, &frame.all_pairs(regularization)?, &values, k)
+                });
+                let Ok(more) = more else { return Ok(()) };
+                all.extend(more);
+            }
+            race.extend(&running, all);
+            if race.drop_behind(self.leader(), self.rows) {
+                break;
+            }
+        }
+        self.keep(race, |at| {
             let (r, t) = (counts[at / WITHIN.len()], WITHIN[at % WITHIN.len()]);
             Recipe { directions: Some(r), ..base.clone() }.with_last_t(t)
-        })
+        });
+        Ok(())
     }
 
     fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Result<()> {
@@ -317,7 +378,7 @@ impl<'a, 'w> Search<'a, 'w> {
 
     /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.
     fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
-        self.budget.forbids(self.folds.len() as f64 * self.work(recipe, values))
+        self.budget.forbids(self.looked as f64 * self.work(recipe, values))
     }
 
     pub(crate) fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
@@ -326,41 +387,81 @@ impl<'a, 'w> Search<'a, 'w> {
         self.budget.is_exceeded_by((self.folds.len() + 2) as f64 * work)
     }
 
-    /// The quarters of a wrong vote of each test row at each t.
-    fn votes(&self, fold: usize, frame: &Frame, path: &Path, values: &[f64]) -> Result<Vec<Vec<u8>>> {
-        let fold = self.folds[fold].1;
-        let placed =
-            |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
-        let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
-        let search = |&t: &f64| -> Result<Vec<u8>> {
-            let (rows, queries) = (path.rows_at(&voters, t)?, path.rows_at(&queries, t)?);
-            fold.wrong(rows, &queries, self.auto.k)
-        };
-        values.iter().map(search).collect()
+    /// Tries the finalists on the folds that are left, as far as the budget goes: the plain distance, then the members
+    /// of the blend so far, best first.
+    pub(crate) fn deepen(&mut self) -> Result<()> {
+        if self.looked == self.folds.len() {
+            return Ok(());
+        }
+        let members = self.members();
+        let is_member = |recipe: &Recipe| members.iter().any(|member| member.0 == *recipe);
+        let is_plain = |&i: &usize| self.trials[i].recipe.t.is_none();
+        let (plain, others): (Vec<usize>, Vec<usize>) = self.ranking().into_iter().partition(is_plain);
+        let others = others.into_iter().filter(|&i| is_member(&self.trials[i].recipe));
+        let finalists: Vec<usize> = plain.into_iter().chain(others).collect();
+        for i in finalists {
+            let recipe = self.trials[i].recipe.clone();
+            let left = (self.folds.len() - self.looked) as f64;
+            if self.budget.is_exceeded_by(left * self.work(&recipe, 1)) {
+                break;
+            }
+            let mut wrong = Vec::new();
+            for fold in self.looked..self.folds.len() {
+                self.step(&recipe, 1)?;
+                let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
+                let more = in_pool(|| {
+                    let (frame, path, t) = ground.follow(&recipe)?;
+                    votes(fold, &frame, &path, &[t], k)
+                });
+                let Ok(more) = more else { break };
+                wrong.extend(more.into_iter().flatten());
+            }
+            self.extend(i, wrong);
+        }
+        Ok(())
     }
 
-    /// Keeps what was tried, fold after fold; a recipe that cannot be followed is no candidate.
-    fn keep(&mut self, tried: Result<Vec<Vec<Vec<u8>>>>, recipe: impl Fn(usize) -> Recipe) -> Result<()> {
-        let by_fold = match tried {
-            Ok(by_fold) => by_fold,
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
-            Err(_) => return Ok(()),
-        };
-        for at in 0..by_fold.first().map_or(0, Vec::len) {
+    /// More votes for a trial.
+    fn extend(&mut self, trial: usize, votes: Vec<u8>) {
+        let n = self.wrong[trial].len() as f64;
+        let at_k = |votes: &[u8]| votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count() as f64;
+        let all = n + votes.len() as f64;
+        let known = &mut self.trials[trial];
+        known.error = (known.error * n + at_k(&votes)) / all;
+        self.wrong[trial].extend(votes.into_iter().map(|vote| vote & 7));
+        known.smoothed = self.wrong[trial].iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * all);
+    }
+
+    /// Enters what was tried into the table.
+    fn keep(&mut self, race: Race, recipe: impl Fn(usize) -> Recipe) {
+        for (at, votes) in race.votes.into_iter().enumerate() {
             let recipe = recipe(at);
             if self.trials.iter().any(|trial| trial.recipe == recipe) {
                 continue;
             }
-            let wrong: Vec<u8> = by_fold.iter().flat_map(|fold| fold[at].iter().copied()).collect();
-            let n = wrong.len().max(1) as f64;
-            let error = wrong.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
-            let wrong: Vec<u8> = wrong.into_iter().map(|w| w & 7).collect();
-            let smoothed = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
-            self.trials.push(Trial { recipe, kernel: None, error, smoothed });
+            let n = votes.len().max(1) as f64;
+            let error = votes.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
+            let wrong = smoothed(&votes);
+            let mean = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
+            self.trials.push(Trial { recipe, kernel: None, error, smoothed: mean });
             self.wrong.push(wrong);
         }
-        Ok(())
     }
+}
+
+/// The quarters of a wrong vote of each test row at each t.
+fn votes(fold: &Fold, frame: &Frame, path: &Path, values: &[f64], k: usize) -> Result<Vec<Vec<u8>>> {
+    let placed = |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
+    let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
+    let search = |&t: &f64| -> Result<Vec<u8>> {
+        fold.wrong(path.rows_at(&voters, t)?, &path.rows_at(&queries, t)?, k)
+    };
+    values.par_iter().map(search).collect()
+}
+
+/// Runs work on a thread of the pool: what it does in parallel there needs no change of threads to begin.
+pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::scope(|_| work())
 }
 
 /// The values on both sides of a shrinkage, half-way to the next one tried.

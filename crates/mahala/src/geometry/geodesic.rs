@@ -90,6 +90,17 @@ pub fn riemannian_distance(x: &Spd, y: &Spd) -> Result<f64> {
     Ok(Geodesic::between(x, y)?.length())
 }
 
+/// How accurate small eigenvalues must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Accuracy {
+    /// Each to high relative accuracy, by one-sided Jacobi rotations where the matrix is graded.
+    Relative,
+    /// Likewise, but for those that the ridge of `S` hides.
+    RelativeAboveRidge,
+    /// To `eps·λ_max`: enough for votes, where directions of small eigenvalues weigh nothing.
+    NormWise,
+}
+
 impl Geodesic {
     /// The path from `a` (t = 0) to `b` (t = 1).
     ///
@@ -143,16 +154,16 @@ impl Geodesic {
         let order = graded_order(s.as_mat(), d.as_mat());
         let mut workspace = Workspace::default();
         let l = cholesky(permuted(s.as_mat(), &order).as_ref(), "S", &mut workspace)?;
-        let path = Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), false, &mut workspace)?;
+        let path =
+            Self::from_factor(l.as_ref(), permuted(d.as_mat(), &order), Accuracy::Relative, &mut workspace)?;
         Ok(path.with_rows_at(&order))
     }
 
-    /// The path from `S⁻¹` to `D` for `S = LLᵀ` and a `D` that may be singular (its lower triangle); `ridged` if
-    /// a ridge was added to `S`.
+    /// The path from `S⁻¹` to `D`, for `S = LLᵀ` and a `D` that may be singular (its lower triangle).
     pub(crate) fn from_factor(
         l: MatRef<'_, f64>,
         d: Mat<f64>,
-        ridged: bool,
+        accuracy: Accuracy,
         workspace: &mut Workspace,
     ) -> Result<Self> {
         let (ed, scaled_d) = without_exponent(d.as_ref());
@@ -160,9 +171,14 @@ impl Geodesic {
         let (el, scaled_l) = without_exponent_lower(l);
         let l = scaled_l.as_ref().map_or(l, Mat::as_ref);
         let squares = squared_rows(l);
-        let graded = is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
+        let graded =
+            accuracy != Accuracy::NormWise && is_graded((0..l.nrows()).map(|j| squares[j] * d[(j, j)]));
         let found = if graded { None } else { Some(eigen_of_product(l, d.as_ref(), workspace)?) };
-        let lost = if ridged { are_lost_below_ridge } else { are_lost };
+        let lost = match accuracy {
+            Accuracy::Relative => are_lost,
+            Accuracy::RelativeAboveRidge => are_lost_below_ridge,
+            Accuracy::NormWise => |_: &[f64]| false,
+        };
         let path = if let Some(u) = found.filter(|u| !lost(&u.values)) {
             let floors = floors(&u, &sizes_after_product(l, d.as_ref()));
             Self::assemble(u, &floors)
@@ -370,7 +386,9 @@ mod tests {
     fn a_singular_end_is_clamped_and_counted() {
         let l = Mat::<f64>::identity(2, 2);
         let d = Mat::from_fn(2, 2, |_, _| 1.0);
-        let path = Geodesic::from_factor(l.as_ref(), d.clone(), false, &mut Workspace::default()).unwrap();
+        let path =
+            Geodesic::from_factor(l.as_ref(), d.clone(), Accuracy::Relative, &mut Workspace::default())
+                .unwrap();
         assert_eq!(path.clamped(), 1);
         assert!((path.log_eigenvalues()[0] - 2f64.ln()).abs() < 1e-15);
         assert!(path.at(0.5).is_ok());

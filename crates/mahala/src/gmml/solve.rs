@@ -4,7 +4,7 @@ use crate::data::Dataset;
 use crate::data::column_stats::{ColumnStatistics, mean_and_scale};
 use crate::data::random::{Random, Stream};
 use crate::error::Result;
-use crate::geometry::geodesic::Geodesic;
+use crate::geometry::geodesic::{Accuracy, Geodesic};
 use crate::gmml::regularize::prepare;
 use crate::gmml::solution::Solution;
 use crate::gmml::{Gmml, PairRule};
@@ -26,7 +26,21 @@ impl Gmml {
         self.solve_owned(scatter.clone(), Workspace::default())
     }
 
-    fn solve_owned(&self, scatter: Scatter, mut workspace: Workspace) -> Result<Solution> {
+    /// [`Gmml::solve`] with small eigenvalues to `eps·λ_max` alone, for trials that are judged by votes.
+    pub(crate) fn solve_norm_wise(&self, scatter: &Scatter) -> Result<Solution> {
+        self.solve_to(scatter.clone(), Some(Accuracy::NormWise), Workspace::default())
+    }
+
+    fn solve_owned(&self, scatter: Scatter, workspace: Workspace) -> Result<Solution> {
+        self.solve_to(scatter, None, workspace)
+    }
+
+    fn solve_to(
+        &self,
+        scatter: Scatter,
+        accuracy: Option<Accuracy>,
+        mut workspace: Workspace,
+    ) -> Result<Solution> {
         let (columns, counts) = (scatter.columns(), [scatter.similar(), scatter.dissimilar()]);
         let mut prepared = prepare(scatter, self.regularization, &self.prior, &mut workspace)?;
         // The memory of D is reused, unless the metric is to be reduced.
@@ -35,7 +49,9 @@ impl Gmml {
         } else {
             std::mem::replace(&mut prepared.d, Mat::new())
         };
-        let geodesic = Geodesic::from_factor(prepared.l.as_ref(), d, prepared.ridge > 0.0, &mut workspace)?;
+        let full = if prepared.ridge > 0.0 { Accuracy::RelativeAboveRidge } else { Accuracy::Relative };
+        let geodesic =
+            Geodesic::from_factor(prepared.l.as_ref(), d, accuracy.unwrap_or(full), &mut workspace)?;
         Ok(Solution::new(columns, counts, prepared, geodesic, self.rank.is_some(), &mut workspace))
     }
 

@@ -73,15 +73,20 @@ impl Knn {
 /// # Errors
 /// Columns that do not agree, or `k` above the number of training rows.
 pub fn wrong_votes(train: &Dataset, test: &Dataset, k: usize) -> Result<usize> {
+    Ok(misclassified(train, test, k)?.into_iter().filter(|&wrong| wrong).count())
+}
+
+/// Of each test row, whether the `k` nearest training rows put it into a wrong class.
+///
+/// # Errors
+/// Columns that do not agree, or `k` above the number of training rows.
+pub fn misclassified(train: &Dataset, test: &Dataset, k: usize) -> Result<Vec<bool>> {
     let found = Knn::new(train.rows().clone())?.search(test.rows(), k)?;
     let predicted = found.vote(train.labels());
     // Compared by name: the two tables may number their classes differently.
     let (theirs, ours) = (train.labels().names(), test.labels().names());
-    let wrong = predicted
-        .iter()
-        .zip(test.labels().codes())
-        .filter(|(p, t)| theirs[**p as usize] != ours[**t as usize]);
-    Ok(wrong.count())
+    let truth = test.labels().codes();
+    Ok(predicted.iter().zip(truth).map(|(&p, &t)| theirs[p as usize] != ours[t as usize]).collect())
 }
 
 #[cfg(test)]
