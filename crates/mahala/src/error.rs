@@ -104,6 +104,18 @@ pub enum Error {
         /// How many rows there are.
         rows: usize,
     },
+    /// A row number in a triplet or quadruplet does not exist.
+    #[error("{kind} {index} names row index {row}, but there are only {rows} rows (0 to {})", rows.saturating_sub(1))]
+    TupleOutOfRange {
+        /// What names it: triplet, quadruplet.
+        kind: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The row it names.
+        row: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
     /// A weight is negative, NaN or infinite.
     #[error("weight {index} is {value}; weights must be finite and not negative")]
     Weight {

@@ -29,6 +29,12 @@ pub enum Stream {
     ItmlBounds,
     /// The folds on which ITML's γ is chosen.
     ItmlFolds,
+    /// Quadruplets of labelled rows.
+    Quadruplets,
+    /// Chunklets of labelled rows.
+    Chunklets,
+    /// The order in which tuples are visited.
+    Visits,
     /// A partition of the automatic mode.
     AutoFolds(u32),
     /// The paper's sample of the training rows of a fold.
@@ -60,6 +66,9 @@ impl Stream {
             Self::Pairs => 2,
             Self::ItmlBounds => 3,
             Self::ItmlFolds => 4,
+            Self::Quadruplets => 5,
+            Self::Chunklets => 6,
+            Self::Visits => 7,
             Self::AutoFolds(n) => 100 + u64::from(n),
             Self::PairsOfFold(n) => block(2, n),
             Self::PairsBesideHeldOut(n) => block(3, n),
@@ -134,7 +143,19 @@ mod tests {
     fn no_two_streams_have_one_number() {
         use Stream::*;
         let single = [
-            Folds, Subset, Pairs, ItmlBounds, ItmlFolds, Threshold, Principal, Landmarks, Clusters, Reservoir,
+            Folds,
+            Subset,
+            Pairs,
+            ItmlBounds,
+            ItmlFolds,
+            Quadruplets,
+            Chunklets,
+            Visits,
+            Threshold,
+            Principal,
+            Landmarks,
+            Clusters,
+            Reservoir,
         ];
         // The first and the last numbers of each: with gaps between their ends they nowhere overlap.
         let ends = |of: fn(u32) -> Stream| [of(0), of(1), of(u32::MAX - 1), of(u32::MAX)];

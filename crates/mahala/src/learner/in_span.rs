@@ -1,7 +1,6 @@
 //! Learning in the span of the rows, for methods whose metric lies there, if there are more columns than rows.
 
 use super::{Learned, Learner, Training};
-use crate::data::Dataset;
 use crate::error::{MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::span::InSpan;
@@ -37,13 +36,6 @@ pub(super) fn learn<L: Learner + ?Sized>(
     if span.rows.columns() < rule.directions {
         return Ok(None);
     }
-    let labelled = |data: &Dataset| Dataset::new(span.rows.clone(), data.labels().clone());
-    let learned = match training {
-        Training::Labelled(data) => method.run(&Training::Labelled(&labelled(data)?), progress)?,
-        Training::Grouped(data, groups) => {
-            method.run(&Training::Grouped(&labelled(data)?, groups), progress)?
-        }
-        Training::Paired(_, pairs) => method.run(&Training::Paired(&span.rows, pairs), progress)?,
-    };
+    let learned = training.on_rows(span.rows.clone(), |training| method.run(training, progress))?;
     Ok(Some(Learned { metric: span.composed(&learned.metric)?, ..learned }))
 }

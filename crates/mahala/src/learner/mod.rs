@@ -4,22 +4,21 @@
 //! they have when they stop, with the [`Outcome`] that says why. The baselines are in the crate `mahala-baselines`.
 
 mod in_span;
+mod training;
 
 pub use in_span::SpanRule;
+pub use training::Training;
 
 use crate::data::column_stats::ColumnStatistics;
-use crate::data::random::{Random, Stream};
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::{FitOptions, Gmml};
 use crate::kernel::{KernelMap, transform};
 use crate::metric::Metric;
-use crate::pairs::Pairs;
 use crate::progress::{Progress, Stop};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 
 /// A method that learns a metric.
 ///
@@ -72,17 +71,6 @@ pub trait Learner: Send + Sync {
         footprint::check(self.name(), self.numbers(&shape), shape.columns, MemoryRemedy::Columns)?;
         self.run(training, progress)
     }
-}
-
-/// The training data of a method.
-#[derive(Debug, Clone, Copy)]
-pub enum Training<'a> {
-    /// Rows with a class each.
-    Labelled(&'a Dataset),
-    /// Rows with a class and a group each: groups are kept whole when something is chosen.
-    Grouped(&'a Dataset, &'a Labels),
-    /// Rows, and pairs of them marked similar or dissimilar.
-    Paired(&'a Rows, &'a Pairs),
 }
 
 /// A metric, and how it was reached.
@@ -138,6 +126,8 @@ pub enum Outcome {
     ClosedForm,
     /// The convergence criterion was met.
     Converged,
+    /// A method with a number of passes instead of a convergence criterion made all of them.
+    Completed,
     /// No step along the search direction lowers the objective any more: as far as rounding allows.
     NoDescent,
     /// The limit of iterations came first.
@@ -158,9 +148,9 @@ impl From<Stop> for Outcome {
 }
 
 impl Outcome {
-    /// Whether the method converged, or needed no iteration.
+    /// Whether the method converged, made all its passes, or needed no iteration.
     pub fn is_final(self) -> bool {
-        matches!(self, Self::ClosedForm | Self::Converged | Self::NoDescent)
+        matches!(self, Self::ClosedForm | Self::Converged | Self::Completed | Self::NoDescent)
     }
 }
 
@@ -169,54 +159,12 @@ impl std::fmt::Display for Outcome {
         f.write_str(match self {
             Self::ClosedForm => "closed form",
             Self::Converged => "converged",
+            Self::Completed => "all passes made",
             Self::NoDescent => "converged as far as rounding allows",
             Self::IterationLimit => "not converged: limit of iterations reached",
             Self::TimeLimit => "not converged: limit of time reached",
             Self::Cancelled => "not converged: cancelled",
         })
-    }
-}
-
-impl<'a> Training<'a> {
-    /// The rows.
-    pub fn rows(&self) -> &'a Rows {
-        match self {
-            Self::Labelled(data) | Self::Grouped(data, _) => data.rows(),
-            Self::Paired(rows, _) => rows,
-        }
-    }
-
-    /// The labelled rows a method needs.
-    ///
-    /// # Errors
-    /// Pairs were given.
-    pub fn labelled(&self, method: &'static str) -> Result<&'a Dataset> {
-        match self {
-            Self::Labelled(data) | Self::Grouped(data, _) => Ok(data),
-            Self::Paired(..) => Err(Error::Parameter {
-                name: "method",
-                value: format!("{method}, with pairs"),
-                allowed: "one that learns from pairs (gmml, itml, flatgeo, mmc); this one needs a label for every row",
-            }),
-        }
-    }
-
-    /// The group of each row, if it is known.
-    pub fn groups(&self) -> Option<&'a Labels> {
-        match self {
-            Self::Grouped(_, groups) => Some(groups),
-            _ => None,
-        }
-    }
-
-    /// The pairs given, or the paper's random `40c(c−1)` of labelled rows.
-    pub fn pairs(&self, seed: u64) -> Cow<'a, Pairs> {
-        match self {
-            Self::Labelled(data) | Self::Grouped(data, _) => {
-                Cow::Owned(Pairs::sampled(data.labels(), &mut Random::of(seed, Stream::Pairs)))
-            }
-            Self::Paired(_, pairs) => Cow::Borrowed(pairs),
-        }
     }
 }
 
@@ -234,15 +182,7 @@ pub fn learn_standardized(
     }
     let scale = ColumnStatistics::of(training.rows()).scale;
     let rows = training.rows().divided_by(&scale)?;
-    let learned = match training {
-        Training::Labelled(data) => {
-            method.learn(&Training::Labelled(&Dataset::new(rows, data.labels().clone())?), progress)
-        }
-        Training::Grouped(data, groups) => {
-            method.learn(&Training::Grouped(&Dataset::new(rows, data.labels().clone())?, groups), progress)
-        }
-        Training::Paired(_, pairs) => method.learn(&Training::Paired(&rows, pairs), progress),
-    }?;
+    let learned = training.on_rows(rows, |training| method.learn(training, progress))?;
     Ok(match learned.kernel {
         None => Learned { metric: learned.metric.of_divided_rows(&scale)?, ..learned },
         Some(map) => Learned { kernel: Some(map.of_divided_rows(&scale)?), ..learned },
@@ -273,7 +213,21 @@ impl Learner for Gmml {
         let fit = match training {
             Training::Labelled(data) => self.fit_with(data, &FitOptions::default(), progress)?,
             Training::Grouped(data, groups) => self.fit_with(data, &FitOptions::grouped(groups), progress)?,
-            Training::Paired(rows, pairs) => self.fit_pairs(rows, pairs)?,
+            Training::Chunklets(rows, chunklets) => {
+                // Rows of different chunklets count as dissimilar.
+                chunklets.check(rows.len())?;
+                let (members, codes) = chunklets.members();
+                let names = codes.iter().map(u32::to_string);
+                self.fit_with(
+                    &Dataset::new(rows.subset(&members), Labels::new(names))?,
+                    &FitOptions::default(),
+                    progress,
+                )?
+            }
+            _ => {
+                let pairs = training.pairs(self.name(), self.seed)?;
+                self.fit_pairs(training.rows(), &pairs)?
+            }
         };
         Ok(Learned::new(fit.metric, Report::closed_form()))
     }
@@ -286,20 +240,5 @@ impl Report {
             "iterations": self.iterations, "objective": self.objective, "outcome": self.outcome.to_string(),
             "converged": self.outcome.is_final(), "choice": self.choice,
         })
-    }
-}
-
-impl Shape {
-    /// The shape of a training set.
-    pub fn of(training: &Training<'_>) -> Self {
-        let rows = training.rows();
-        match training {
-            Training::Labelled(data) | Training::Grouped(data, _) => {
-                Self::labelled(rows, data.labels().class_count())
-            }
-            Training::Paired(_, pairs) => {
-                Self { rows: rows.len(), columns: rows.columns(), classes: 0, pairs: pairs.len() }
-            }
-        }
     }
 }

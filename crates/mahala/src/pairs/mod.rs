@@ -1,7 +1,11 @@
 //! The sets 𝒮 and 𝒟: pairs of rows known to be similar or dissimilar.
 
+mod generate;
 mod graded;
 pub(crate) mod nearest;
+mod tuples;
+
+pub use tuples::{Chunklets, Quadruplet, Quadruplets, Triplet, Triplets};
 
 use crate::data::Labels;
 use crate::data::random::Random;
