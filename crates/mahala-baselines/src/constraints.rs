@@ -41,11 +41,11 @@ impl Constraints {
     ///
     /// # Errors
     /// One class, no class of two rows, a pair that names no row, or no pair whose rows differ.
-    pub(crate) fn of(training: &Training<'_>, seed: u64) -> Result<Self> {
+    pub(crate) fn of(training: &Training<'_>, method: &'static str, seed: u64) -> Result<Self> {
         if let Training::Labelled(data) | Training::Grouped(data, _) = training {
             check_labels(data.labels())?;
         }
-        let (rows, pairs) = (training.rows(), training.pairs(seed));
+        let (rows, pairs) = (training.rows(), training.pairs(method, seed)?);
         pairs.check(rows.len(), rows.len())?;
         if pairs.is_empty() {
             return Err(Error::Empty { what: "the list of pairs" });
@@ -154,7 +154,7 @@ pub(crate) fn metric_of(a: MatRef<'_, f64>, rows: &Rows) -> Result<Metric> {
 }
 
 /// The exponent of two by which rows are scaled: 0 unless their scale is extreme.
-fn exponent_of_rows(rows: &Rows) -> i32 {
+pub(crate) fn exponent_of_rows(rows: &Rows) -> i32 {
     let exponent = exponent_of(column_peaks(rows.as_mat()).into_iter().fold(0.0, f64::max));
     if exponent.abs() <= PLAIN { 0 } else { exponent }
 }

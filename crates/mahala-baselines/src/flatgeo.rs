@@ -91,7 +91,7 @@ impl Learner for FlatGeo {
 
     fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         self.check(training.rows().columns())?;
-        let constraints = Constraints::of(training, self.seed)?;
+        let constraints = Constraints::of(training, self.name(), self.seed)?;
         let bounds = Bounds::of(training.rows(), constraints.exponent, self.seed)?;
         let cost = Cost::new(&constraints, bounds);
         let g = start(&constraints, self.rank)?;
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn the_gradient_is_that_of_finite_differences() {
         let (rows, pairs) = (random_rows(12, 4), pairs(12));
-        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), "test", 0).unwrap();
         let cost = Cost::new(&constraints, Bounds { lower: 0.2, upper: 0.9 });
         let x = constraints.as_mat();
         let mut random = Random::new(6, 0);

@@ -1,6 +1,9 @@
 //! Methods by name, with parameters from outside: the interface of the command and of Python.
 
-use crate::{Covariance, Euclidean, FlatGeo, Itml, Lmnn, Mcml, Mmc, Nca};
+use crate::{
+    Covariance, Dmlmj, Euclidean, FlatGeo, Itml, Kissme, Lda, Ldml, Lego, Lfda, Lmnn, Loreta, Lsml, Mcml,
+    Mlkr, Mmc, Moml, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml, Scml, Sdml, Xqda,
+};
 use mahala::auto::Auto;
 use mahala::auto::Recipe;
 use mahala::error::{Error, Result};
@@ -9,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The names of the methods of [`named`]. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 11] = [
+pub const NAMES: [&str; 29] = [
     "auto",
     "auto-kernel",
     "recipe",
@@ -21,6 +24,24 @@ pub const NAMES: [&str; 11] = [
     "mcml",
     "mmc",
     "flatgeo",
+    "rca",
+    "lda",
+    "lfda",
+    "kissme",
+    "xqda",
+    "dmlmj",
+    "mlkr",
+    "ncmml",
+    "ldml",
+    "lego",
+    "pola",
+    "oasis",
+    "loreta",
+    "moml",
+    "scml",
+    "lsml",
+    "sdml",
+    "robust-gmml",
 ];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
@@ -55,6 +76,24 @@ pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
         "nca" => read::<Nca>("nca", parameters),
         "mcml" => read::<Mcml>("mcml", parameters),
         "mmc" => read::<Mmc>("mmc", parameters),
+        "rca" => read::<Rca>("rca", parameters),
+        "lda" => read::<Lda>("lda", parameters),
+        "lfda" => read::<Lfda>("lfda", parameters),
+        "kissme" => read::<Kissme>("kissme", parameters),
+        "xqda" => read::<Xqda>("xqda", parameters),
+        "dmlmj" => read::<Dmlmj>("dmlmj", parameters),
+        "mlkr" => read::<Mlkr>("mlkr", parameters),
+        "ncmml" => read::<Ncmml>("ncmml", parameters),
+        "ldml" => read::<Ldml>("ldml", parameters),
+        "lego" => read::<Lego>("lego", parameters),
+        "pola" => read::<Pola>("pola", parameters),
+        "oasis" => read::<Oasis>("oasis", parameters),
+        "loreta" => read::<Loreta>("loreta", parameters),
+        "moml" => read::<Moml>("moml", parameters),
+        "scml" => read::<Scml>("scml", parameters),
+        "lsml" => read::<Lsml>("lsml", parameters),
+        "sdml" => read::<Sdml>("sdml", parameters),
+        "robust-gmml" => read::<RobustGmml>("robust-gmml", parameters),
         _ => Err(Error::Parameter { name: "method", value: name.to_owned(), allowed: "one of those listed" }),
     }
 }

@@ -11,7 +11,9 @@ use mahala::pairs::{Pair, Pairs};
 use mahala::progress::{Stop, silent};
 use mahala::{Dataset, Error, Labels, Mat, Model, Rows};
 use mahala_baselines::{
-    Covariance, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Lmnn, Mcml, Mmc, NAMES, Nca, named,
+    Covariance, Dmlmj, Embedding, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Kissme, Lda, Ldml, Lego,
+    Lfda, Lmnn, Loreta, Lsml, Mcml, Mmc, Moml, NAMES, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml, Scml, Sdml,
+    Xqda, named,
 };
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -32,6 +34,31 @@ fn every_method() -> Vec<Box<dyn Learner>> {
         Box::new(Nca::default()),
         Box::new(Nca { rank: Some(1), ..Nca::default() }),
         Box::new(Mcml::default()),
+        Box::new(Rca::default()),
+        Box::new(Rca { chunklets: Some(5), rank: Some(1), ..Rca::default() }),
+        Box::new(Lda::default()),
+        Box::new(Lda { shrinkage: Some(0.3), ..Lda::default() }),
+        Box::new(Lfda::default()),
+        Box::new(Lfda { embedding: Embedding::Orthonormal, rank: Some(1), ..Lfda::default() }),
+        Box::new(Kissme::default()),
+        Box::new(Xqda::default()),
+        Box::new(Dmlmj::default()),
+        Box::new(Dmlmj { rank: Some(1), ..Dmlmj::default() }),
+        Box::new(Ncmml::default()),
+        Box::new(Ncmml { rank: Some(1), ..Ncmml::default() }),
+        Box::new(Ldml::default()),
+        Box::new(Ldml { rank: Some(1), ..Ldml::default() }),
+        Box::new(Lego::default()),
+        Box::new(Pola::default()),
+        Box::new(Oasis::default()),
+        Box::new(Loreta::default()),
+        Box::new(Loreta { rank: Some(1), ..Loreta::default() }),
+        Box::new(Moml::default()),
+        Box::new(Scml { max_iterations: 1000, ..Scml::default() }),
+        Box::new(Lsml::default()),
+        Box::new(Sdml::default()),
+        Box::new(Sdml { similar_only: true, sparsity: 0.1, ..Sdml::default() }),
+        Box::new(RobustGmml::default()),
     ]
 }
 
@@ -45,11 +72,29 @@ fn limited_to_one() -> Vec<Box<dyn Learner>> {
         Box::new(Lmnn { max_iterations: 1, ..Lmnn::default() }),
         Box::new(Nca { max_iterations: 1, ..Nca::default() }),
         Box::new(Mcml { max_iterations: 1, ..Mcml::default() }),
+        Box::new(Ncmml { max_iterations: 1, ..Ncmml::default() }),
+        Box::new(Ldml { max_iterations: 1, ..Ldml::default() }),
+        Box::new(Lsml { max_iterations: 1, ..Lsml::default() }),
+        Box::new(RobustGmml { max_iterations: 1, ..RobustGmml::default() }),
     ]
 }
 
 fn learns_from_pairs(method: &dyn Learner) -> bool {
-    ["euclidean", "covariance", "itml", "flatgeo", "mmc"].contains(&method.name())
+    [
+        "euclidean",
+        "covariance",
+        "itml",
+        "flatgeo",
+        "mmc",
+        "kissme",
+        "xqda",
+        "ldml",
+        "lego",
+        "pola",
+        "sdml",
+        "robust-gmml",
+    ]
+    .contains(&method.name())
 }
 
 fn learn(method: &dyn Learner, training: &Training<'_>) -> mahala::Result<Learned> {
@@ -170,6 +215,39 @@ fn parameters_out_of_range_are_refused() {
         ("mcml", json!({"tolerance": -1.0})),
         ("mmc", json!({"max_iterations": 0})),
         ("mmc", json!({"tolerance": -1.0})),
+        ("rca", json!({"rank": 0})),
+        ("rca", json!({"shrinkage": 1.5})),
+        ("rca", json!({"chunklets": 0})),
+        ("rca", json!({"chunklets": 3, "chunklet_size": 1})),
+        ("lda", json!({"rank": 3})),
+        ("lda", json!({"shrinkage": -0.1})),
+        ("lfda", json!({"neighbors": 0})),
+        ("lfda", json!({"rank": 0})),
+        ("kissme", json!({"shrinkage": 2})),
+        ("xqda", json!({"ridge": 0})),
+        ("ncmml", json!({"rank": 3})),
+        ("ldml", json!({"rank": 0})),
+        ("ldml", json!({"tolerance": -1})),
+        ("dmlmj", json!({"neighbors": 0})),
+        ("lego", json!({"step": 0})),
+        ("lego", json!({"passes": 0})),
+        ("pola", json!({"passes": 0})),
+        ("oasis", json!({"aggressiveness": -1})),
+        ("oasis", json!({"targets": 0})),
+        ("loreta", json!({"rank": 0})),
+        ("loreta", json!({"impostors": 0})),
+        ("moml", json!({"step": -1})),
+        ("scml", json!({"bases": 0})),
+        ("scml", json!({"beta": -1})),
+        ("scml", json!({"gamma": 0})),
+        ("scml", json!({"max_iterations": 0})),
+        ("lsml", json!({"quadruplets": 0})),
+        ("lsml", json!({"tolerance": -1})),
+        ("sdml", json!({"sparsity": -1})),
+        ("sdml", json!({"max_iterations": 0})),
+        ("robust-gmml", json!({"t": 1.5})),
+        ("robust-gmml", json!({"shrinkage": 0})),
+        ("robust-gmml", json!({"lambda": -1})),
     ] {
         let method = named(name, parameters.clone()).unwrap();
         let error = learn(&*method, &Training::Labelled(&data)).unwrap_err();
@@ -377,5 +455,25 @@ fn what_overflows_on_the_way_is_not_taken_for_a_cell_of_the_table() {
                 assert!(!matches!(error, Error::NotFinite { .. }), "{} at {scale:e}: {error}", method.name());
             }
         }
+    }
+}
+
+#[test]
+fn targets_and_impostors_are_refused_where_triplets_are_given() {
+    use mahala::pairs::{Triplet, Triplets};
+    let rows = Rows::new(vec![0.0, 0.1, 1.0, 0.9, 3.0, 2.0], 2).unwrap();
+    let list = vec![Triplet { anchor: 0, near: 1, far: 2 }, Triplet { anchor: 1, near: 0, far: 2 }];
+    let triplets = Triplets::new(list, 3).unwrap();
+    for method in ["scml", "oasis", "loreta", "moml"] {
+        for name in ["targets", "impostors"] {
+            let learner = named(method, json!({name: 4})).unwrap();
+            let told =
+                learner.learn(&Training::Triplets(&rows, &triplets), &mut silent).err().unwrap().to_string();
+            assert!(
+                told.contains(name) && told.contains('4') && told.contains("left out"),
+                "{method}: {told}"
+            );
+        }
+        named(method, json!({})).unwrap().learn(&Training::Triplets(&rows, &triplets), &mut silent).unwrap();
     }
 }

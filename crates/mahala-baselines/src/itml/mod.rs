@@ -175,7 +175,7 @@ impl Itml {
         training: &Training<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Learned> {
-        let constraints = Constraints::of(training, self.seed)?;
+        let constraints = Constraints::of(training, self.name(), self.seed)?;
         let bounds = match self.bounds {
             Some(bounds) => Bounds::given(bounds, constraints.exponent)?,
             None => Bounds::of(training.rows(), constraints.exponent, self.seed)?,
@@ -195,7 +195,7 @@ impl Itml {
     ) -> Result<std::result::Result<f64, Outcome>> {
         let items = match training {
             Training::Labelled(data) | Training::Grouped(data, _) => data.len(),
-            Training::Paired(_, pairs) => pairs.len(),
+            _ => training.pairs(self.name(), self.seed)?.len(),
         };
         let folds = Folds::choosing(training.groups(), 2, || {
             Folds::new(items, 2, &mut Random::of(self.seed, Stream::ItmlFolds))
@@ -214,8 +214,9 @@ impl Itml {
                     Training::Labelled(data) | Training::Grouped(data, _) => {
                         self.held_out_error(gamma, data, &train, &test, progress)
                     }
-                    Training::Paired(_, pairs) => {
-                        self.held_out_ranking(gamma, training, pairs, &train, &test, progress)
+                    _ => {
+                        let pairs = training.pairs(self.name(), self.seed)?;
+                        self.held_out_ranking(gamma, training, &pairs, &train, &test, progress)
                     }
                 }?;
             }

@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn the_converged_metric_meets_the_conditions_of_optimality() {
         let (rows, pairs) = example();
-        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), "test", 0).unwrap();
         let bounds = Bounds { lower: 1.0, upper: 1.5 };
         for gamma in [0.01, 1.0, 10.0] {
             let mut state = Projections::new(&constraints, bounds, gamma);
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_objective_kept_along_the_way_is_that_of_the_matrix() {
         let (rows, pairs) = example();
-        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), 0).unwrap();
+        let constraints = Constraints::of(&Training::Paired(&rows, &pairs), "test", 0).unwrap();
         let mut state = Projections::new(&constraints, Bounds { lower: 0.3, upper: 4.0 }, 1.0);
         state.run(5000, 0.0, &mut silent);
         let log_det = Spd::new(state.a().to_owned()).unwrap().log_det();

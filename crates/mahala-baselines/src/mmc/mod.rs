@@ -98,7 +98,7 @@ impl Learner for Mmc {
             let (value, allowed) = (tolerance.to_string(), "finite and at least 0");
             return Err(Error::Parameter { name: "tolerance", value, allowed });
         }
-        let constraints = Constraints::of(training, self.seed)?;
+        let constraints = Constraints::of(training, self.name(), self.seed)?;
         let (a, report) = if self.diagonal {
             learn_diagonal(&Sides::of(&constraints)?, tolerance, self.max_iterations, progress)
         } else {
