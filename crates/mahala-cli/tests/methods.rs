@@ -113,7 +113,7 @@ fn pairs_are_enough_for_those_that_learn_from_them() {
     }
     place.refuses(
         "fit iris.csv --ignore label --pairs pairs.csv --method lmnn -o m.st",
-        "error: lmnn does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN without --pairs",
+        "error: lmnn does not learn from pairs\nhint: --method gmml, itml, flatgeo, mmc or kissme; or --label COLUMN without --pairs",
     );
 }
 

@@ -57,6 +57,7 @@ mod source;
 mod stream;
 mod table;
 mod table_builder;
+pub mod tuples;
 mod write_error;
 
 #[cfg(test)]

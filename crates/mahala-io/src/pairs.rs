@@ -144,18 +144,18 @@ fn check_aligned(records: &Records, table: &Table) -> Result<(), ReadError> {
 }
 
 /// The position of each row of a table by its number in the file.
-struct RowNumbers<'a> {
+pub(crate) struct RowNumbers<'a> {
     table: &'a Table,
     positions: HashMap<u64, usize>,
 }
 
 impl<'a> RowNumbers<'a> {
-    fn of(table: &'a Table) -> Self {
+    pub(crate) fn of(table: &'a Table) -> Self {
         let positions = table.row_numbers.iter().enumerate().map(|(at, &number)| (number, at)).collect();
         Self { table, positions }
     }
 
-    fn parse(&self, cell: &str) -> Result<usize, String> {
+    pub(crate) fn parse(&self, cell: &str) -> Result<usize, String> {
         let number = cell.parse::<u64>().map_err(|_| format!("'{cell}' is not a row number (1, 2, …)"))?;
         self.position(number)
     }
@@ -261,7 +261,7 @@ fn grade(text: &str) -> Result<f64, String> {
     }
 }
 
-fn weight(text: &str) -> Result<f64, String> {
+pub(crate) fn weight(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(weight) if weight.is_finite() && weight >= 0.0 => Ok(weight),
         _ => Err(format!("'{text}' is not a weight; weights are finite and not negative")),

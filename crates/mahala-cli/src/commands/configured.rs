@@ -34,7 +34,10 @@ impl Configured {
                 Training::Grouped(data, groups) => {
                     self.gmml.fit_with(data, &FitOptions::grouped(groups), &mut silent)?
                 }
-                Training::Paired(rows, pairs) => self.gmml.fit_pairs(rows, pairs)?,
+                _ => {
+                    let pairs = training.pairs(self.gmml.name(), self.gmml.seed)?;
+                    self.gmml.fit_pairs(training.rows(), &pairs)?
+                }
             };
             return Ok((Learned::new(metric, Report::closed_form()), Some(t)));
         };
@@ -71,12 +74,17 @@ impl Configured {
 }
 
 /// Every method with its parameters, which `check_steering` has seen.
-pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> Result<Vec<Configured>> {
+pub(crate) fn configure(
+    methods: &[Method],
+    args: &MethodArgs,
+    gmml: &Gmml,
+    selection_rows: Option<usize>,
+) -> Result<Vec<Configured>> {
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
     let configured = |&method: &Method| {
         let learner = match method {
             Method::Gmml => None,
-            _ => Some(named(method.name(), parameters(&method.keys()?, args, gmml))?),
+            _ => Some(named(method.name(), parameters(&method.keys()?, args, gmml, selection_rows))?),
         };
         Ok(Configured { method, gmml: gmml.clone(), learner, time_limit })
     };
@@ -84,7 +92,7 @@ pub(crate) fn configure(methods: &[Method], args: &MethodArgs, gmml: &Gmml) -> R
 }
 
 /// The options that a method has a parameter for.
-fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml) -> Value {
+fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml, selection_rows: Option<usize>) -> Value {
     let mut fields = Map::new();
     let mut put = |key: &str, value: Value| {
         if keys.iter().any(|known| known == key) {
@@ -93,7 +101,9 @@ fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml) -> Value {
     };
     put("seed", json!(gmml.seed));
     put("k", json!(gmml.k));
-    put("selection_rows", json!(gmml.selection_rows));
+    if let Some(rows) = selection_rows {
+        put("selection_rows", json!(rows));
+    }
     if let Some(Components::Count(rank)) = gmml.rank {
         put("rank", json!(rank));
     }

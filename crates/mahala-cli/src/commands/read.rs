@@ -78,7 +78,9 @@ impl InputArgs {
     ) -> Result<(Table, Option<Labels>)> {
         let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
         if path.as_os_str() == "-" {
-            bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
+            bail!(
+                "--groups and --chunks read the input twice, and standard input can be read once\nhint: give a file"
+            );
         }
         let mut options = self.options(label);
         options.ignore.push(groups.clone());
@@ -88,7 +90,7 @@ impl InputArgs {
         let grouped = read(path, &options)?;
         if grouped.row_numbers != table.row_numbers {
             bail!(
-                "{} has rows without a label or without a group\nhint: fill them in, or drop those rows",
+                "{} has rows without a label, or without a group or chunk\nhint: fill them in, or drop those rows",
                 table.source
             );
         }

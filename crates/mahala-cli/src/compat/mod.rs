@@ -112,7 +112,7 @@ fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
         check_methods(key, &[method])?;
     }
     for key in &keys {
-        check_source(key, source)?;
+        check_source(key, source).map_err(|error| of_the_option_typed(fit, &error))?;
     }
     let open_share = source == S::Local && fit.extensions.share == Share::CrossValidated;
     let folds = open_share || fit.extensions.calibrate.is_some();
@@ -131,10 +131,40 @@ fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
     check_rows(fit, given, source)
 }
 
+/// A refusal with the option that was typed for the constraints instead of --pairs FILE.
+fn of_the_option_typed(fit: &Fit, error: &anyhow::Error) -> anyhow::Error {
+    let options = [
+        ("--triplets", fit.triplets.is_some()),
+        ("--quadruplets", fit.quadruplets.is_some()),
+        ("--chunks", fit.chunks.is_some()),
+    ];
+    let option = options.iter().find(|option| option.1).map_or("--pairs FILE", |option| option.0);
+    let text = error.to_string().replace("--pairs FILE", option);
+    anyhow::anyhow!(
+        "{}",
+        text.replace("without --pairs", &format!("without {}", option.replace(" FILE", "")))
+    )
+}
+
 /// What is learned from; two at once are refused.
 fn source_of(fit: &Fit) -> Result<Source> {
+    let constraints = [
+        ("--pairs FILE", matches!(fit.pairs, PairsArg::File(_))),
+        ("--triplets", fit.triplets.is_some()),
+        ("--quadruplets", fit.quadruplets.is_some()),
+        ("--chunks", fit.chunks.is_some()),
+    ];
+    let constraints: Vec<&str> = constraints.iter().filter(|one| one.1).map(|one| one.0).collect();
+    if let [one, other, ..] = constraints[..] {
+        bail!("{one} and {other} cannot be combined\nhint: leave one of them out");
+    }
+    if let ([option @ ("--triplets" | "--quadruplets" | "--chunks")], true) =
+        (&constraints[..], fit.second.is_some())
+    {
+        bail!("--second and {option} cannot be combined\nhint: --second goes with --pairs FILE");
+    }
     let asked = [
-        ("--pairs FILE", S::Pairs, matches!(fit.pairs, PairsArg::File(_))),
+        ("--pairs FILE", S::Pairs, fit.has_pairs()),
         ("--moments", S::Moments, fit.moments.is_some()),
         ("--stream", S::Stream, fit.stream),
         ("--multilabel", S::Multilabel, fit.extensions.multilabel.is_some()),

@@ -51,6 +51,91 @@ const EVERY_METHOD: &[Method] = &[
     M::Mcml,
     M::Mmc,
     M::Flatgeo,
+    M::Rca,
+    M::Lda,
+    M::Lfda,
+    M::Kissme,
+    M::Xqda,
+    M::Dmlmj,
+    M::Ncmml,
+    M::Ldml,
+    M::Scml,
+    M::Lsml,
+    M::Sdml,
+    M::RobustGmml,
+    M::Lego,
+    M::Pola,
+    M::Oasis,
+    M::Loreta,
+    M::Moml,
+];
+
+/// Methods with a rank.
+const RANKED: &[Method] = &[
+    M::Gmml,
+    M::Lmnn,
+    M::Nca,
+    M::Flatgeo,
+    M::Rca,
+    M::Lda,
+    M::Lfda,
+    M::Kissme,
+    M::Xqda,
+    M::Dmlmj,
+    M::Ncmml,
+    M::Ldml,
+    M::Loreta,
+];
+
+/// Methods that learn from pairs.
+const FROM_PAIRS: &[Method] = &[
+    M::Gmml,
+    M::Itml,
+    M::Flatgeo,
+    M::Mmc,
+    M::Kissme,
+    M::Xqda,
+    M::Ldml,
+    M::Sdml,
+    M::RobustGmml,
+    M::Lego,
+    M::Pola,
+];
+
+/// Methods that learn from triplets; those that learn from pairs take a triplet for two.
+const FROM_TRIPLETS: &[Method] = &[
+    M::Gmml,
+    M::Itml,
+    M::Flatgeo,
+    M::Mmc,
+    M::Kissme,
+    M::Xqda,
+    M::Ldml,
+    M::Sdml,
+    M::RobustGmml,
+    M::Lego,
+    M::Pola,
+    M::Scml,
+    M::Lsml,
+    M::Oasis,
+    M::Loreta,
+    M::Moml,
+];
+
+/// Methods that learn from quadruplets; those that learn from pairs take a quadruplet for two.
+const FROM_QUADRUPLETS: &[Method] = &[
+    M::Gmml,
+    M::Itml,
+    M::Flatgeo,
+    M::Mmc,
+    M::Kissme,
+    M::Xqda,
+    M::Ldml,
+    M::Sdml,
+    M::RobustGmml,
+    M::Lego,
+    M::Pola,
+    M::Lsml,
 ];
 
 /// Methods that learn from all pairs of labelled rows.
@@ -86,7 +171,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("shrink_towards", "--shrink-towards", GMML, EVERY_SOURCE),
     rule("prior", "--prior", GMML, NO_KERNEL),
     rule("standardize", "--standardize", EVERY_METHOD, EVERY_SOURCE),
-    rule("rank", "--rank", &[M::Gmml, M::Lmnn, M::Nca, M::Flatgeo], ONE_METRIC),
+    rule("rank", "--rank", RANKED, ONE_METRIC),
     rule("rank=share", "--rank with a share", GMML, ONE_METRIC),
     rule("rank=auto", "--rank auto", AUTOMATIC, &[S::Labels]),
     rule("principal", "--principal", GMML, &[S::Labels]),
@@ -98,7 +183,10 @@ pub(super) const RULES: &[Rule] = &[
     rule("groups", "--groups", &[M::Gmml, M::Auto, M::AutoKernel, M::Recipe, M::Itml], &[S::Labels]),
     rule("pairs=all", "--pairs all", ALL_PAIRS, CLASSES),
     rule("pairs=sampled", "--pairs sampled", GMML, ROWS_AND_CLASSES),
-    rule("pairs=file", "--pairs FILE", &[M::Gmml, M::Itml, M::Flatgeo, M::Mmc], &[S::Pairs]),
+    rule("pairs=file", "--pairs FILE", FROM_PAIRS, &[S::Pairs]),
+    rule("triplets", "--triplets", FROM_TRIPLETS, &[S::Pairs]),
+    rule("quadruplets", "--quadruplets", FROM_QUADRUPLETS, &[S::Pairs]),
+    rule("chunks", "--chunks", &[M::Rca], &[S::Pairs]),
     rule("second", "--second", EVERY_METHOD, &[S::Pairs]),
     rule("weights", "--weights", GMML, &[S::Labels]),
     rule("calibrate", "--calibrate", GMML, &[S::Labels, S::Pairs, S::Multilabel]),
@@ -133,7 +221,7 @@ pub(super) fn check_methods(key: &str, methods: &[Method]) -> Result<()> {
     let (option, name) = (rule.option, names.join(", "));
     if key == "pairs=file" {
         bail!(
-            "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo or mmc; or --label COLUMN without \
+            "{name} does not learn from pairs\nhint: --method gmml, itml, flatgeo, mmc or kissme; or --label COLUMN without \
              --pairs"
         );
     }

@@ -37,6 +37,7 @@ fn option_for(key: &str, args: &MethodArgs, learn: &LearnArgs) -> Option<&'stati
         ("selection_rows", "--selection-rows", learn.selection_rows.is_some()),
         (LIMITS[0], "--max-iterations", args.max_iterations.is_some()),
         (LIMITS[1], "--max-iterations", args.max_iterations.is_some()),
+        (LIMITS[2], "--max-iterations", args.max_iterations.is_some()),
     ];
     options.into_iter().find(|option| option.0 == key && option.2).map(|option| option.1)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Evaluate {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
     /// The methods to compare; an option goes to those that have it, and is refused if none has
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Auto])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Lda, Method::Auto])]
     pub methods: Vec<Method>,
     /// How often to draw halves, each tested against the other
     #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1))]

@@ -20,6 +20,7 @@ use std::str::FromStr;
   mahala fit emb.npy --label -1 --method gmml --shrinkage 0.1 -o m.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
+  mahala fit rows.csv --triplets triplets.csv --method scml -o m.safetensors
   mahala fit left.csv --second right.csv --pairs pairs.csv -o m.safetensors
   mahala fit posts.csv --label tags --method gmml --multilabel ';' -o m.st
   mahala fit wine.csv --label class --method gmml --local class -o local.st
@@ -49,6 +50,15 @@ pub(crate) struct Fit {
     /// Pairs to learn from: all, the paper's random sample, or a file that marks pairs of rows
     #[arg(long, default_value = "all", value_name = "all|sampled|FILE")]
     pub pairs: PairsArg,
+    /// Triplets to learn from: a file of row numbers anchor,near,far
+    #[arg(long, value_name = "FILE")]
+    pub triplets: Option<PathBuf>,
+    /// Quadruplets to learn from: a file of row numbers a,b,c,d and maybe a weight, where a and b are nearer than c and d
+    #[arg(long, value_name = "FILE")]
+    pub quadruplets: Option<PathBuf>,
+    /// The column that names each row's chunk, whose rows are known to be of one class (-1: none); for rca
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub chunks: Option<ColumnRef>,
     /// The table with the second row of each pair [default: the same]
     #[arg(long, value_name = "FILE")]
     pub second: Option<PathBuf>,
@@ -108,11 +118,20 @@ impl Fit {
     /// mode cannot learn, t is.
     pub(crate) fn method(&self) -> Method {
         let no_labels = self.has_pairs() || self.moments.is_some();
-        self.method.unwrap_or(if no_labels { Method::Gmml } else { Method::Auto })
+        let unnamed = match no_labels {
+            true if self.chunks.is_some() => Method::Rca,
+            true => Method::Gmml,
+            false => Method::Auto,
+        };
+        self.method.unwrap_or(unnamed)
     }
 
+    /// Whether something else than labels is learned from: pairs, triplets, quadruplets or chunks.
     pub(crate) fn has_pairs(&self) -> bool {
         matches!(self.pairs, PairsArg::File(_))
+            || self.triplets.is_some()
+            || self.quadruplets.is_some()
+            || self.chunks.is_some()
     }
 
     /// Whether rows may stay sparse: only the closed form over all pairs of labelled rows takes them so.

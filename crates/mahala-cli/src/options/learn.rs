@@ -48,7 +48,7 @@ pub(crate) struct LearnArgs {
     /// Folds of the cross-validation that chooses t [default: 5]
     #[arg(long, value_name = "N", value_parser = at_least(2))]
     pub cv_folds: Option<usize>,
-    /// Choose on at most this many rows, drawn at random [default: 20000]
+    /// Choose on at most this many rows, drawn at random [default: 2000; 20000 for the choice of t alone]
     #[arg(long, value_name = "N", value_parser = at_least(4))]
     pub selection_rows: Option<usize>,
     /// Whether classes of unequal size count the same

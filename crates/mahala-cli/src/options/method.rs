@@ -34,6 +34,40 @@ pub(crate) enum Method {
     Mmc,
     /// Regression on fixed-rank matrices, flat geometry
     Flatgeo,
+    /// Relevant component analysis: the inverse covariance within classes
+    Rca,
+    /// Linear discriminant analysis
+    Lda,
+    /// Local Fisher discriminant analysis
+    Lfda,
+    /// Keep it simple and straightforward: the difference of two inverse covariances
+    Kissme,
+    /// Cross-view quadratic discriminant analysis: kissme in a discriminant subspace
+    Xqda,
+    /// Distance metric learning by the Jeffrey divergence
+    Dmlmj,
+    /// Nearest class mean metric learning
+    Ncmml,
+    /// Logistic discriminant metric learning
+    Ldml,
+    /// Sparse compositional metric learning
+    Scml,
+    /// Least squared-residual metric learning
+    Lsml,
+    /// Sparse distance metric learning by the graphical lasso
+    Sdml,
+    /// gmml of Tyler's estimators, for labels of which some are wrong
+    RobustGmml,
+    /// LogDet exact gradient online
+    Lego,
+    /// Pseudo-metric online learning algorithm
+    Pola,
+    /// Online algorithm for scalable image similarity
+    Oasis,
+    /// Online learning on the manifold of low-rank matrices
+    Loreta,
+    /// Mahalanobis-based online metric learning
+    Moml,
 }
 
 /// How a method that iterates is steered.
@@ -87,12 +121,41 @@ impl Method {
             Self::Mcml => "mcml",
             Self::Mmc => "mmc",
             Self::Flatgeo => "flatgeo",
+            Self::Rca => "rca",
+            Self::Lda => "lda",
+            Self::Lfda => "lfda",
+            Self::Kissme => "kissme",
+            Self::Xqda => "xqda",
+            Self::Dmlmj => "dmlmj",
+            Self::Ncmml => "ncmml",
+            Self::Ldml => "ldml",
+            Self::Scml => "scml",
+            Self::Lsml => "lsml",
+            Self::Sdml => "sdml",
+            Self::RobustGmml => "robust-gmml",
+            Self::Lego => "lego",
+            Self::Pola => "pola",
+            Self::Oasis => "oasis",
+            Self::Loreta => "loreta",
+            Self::Moml => "moml",
         }
     }
 
     /// Whether there is nothing that could be stopped half-way.
     pub(crate) fn is_closed_form(self) -> bool {
-        matches!(self, Self::Euclidean | Self::Covariance | Self::Gmml | Self::Recipe)
+        matches!(
+            self,
+            Self::Euclidean
+                | Self::Covariance
+                | Self::Gmml
+                | Self::Recipe
+                | Self::Rca
+                | Self::Lda
+                | Self::Lfda
+                | Self::Kissme
+                | Self::Xqda
+                | Self::Dmlmj
+        )
     }
 
     /// Whether it is the automatic mode.
@@ -135,4 +198,4 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
 }
 
 /// What the methods call their limit of iterations.
-pub(crate) const LIMITS: [&str; 2] = ["max_iterations", "max_projections"];
+pub(crate) const LIMITS: [&str; 3] = ["max_iterations", "max_projections", "passes"];

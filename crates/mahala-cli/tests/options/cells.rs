@@ -15,7 +15,7 @@ pub(crate) const COMMANDS: [&str; 11] = [
     "export",
 ];
 
-const METHODS: [&str; 12] = [
+const METHODS: [&str; 29] = [
     "euclidean",
     "covariance",
     "gmml",
@@ -28,6 +28,23 @@ const METHODS: [&str; 12] = [
     "mcml",
     "mmc",
     "flatgeo",
+    "rca",
+    "lda",
+    "lfda",
+    "kissme",
+    "xqda",
+    "dmlmj",
+    "ncmml",
+    "ldml",
+    "scml",
+    "lsml",
+    "sdml",
+    "robust-gmml",
+    "lego",
+    "pola",
+    "oasis",
+    "loreta",
+    "moml",
 ];
 
 /// An option with a value, and what it needs beside it.
@@ -123,9 +140,19 @@ impl Cell {
             ("--seed", "fit" | "evaluate") if method != "auto" => Some(
                 "a table so small is used whole: folds of a closed t, pairs and landmarks may not be drawn",
             ),
-            ("--standardize", "evaluate") if ["covariance", "mcml"].contains(&method) => {
+            ("--standardize", "evaluate")
+                if ["covariance", "mcml", "rca", "lda", "kissme", "xqda", "scml", "sdml"]
+                    .contains(&method) =>
+            {
                 Some("the metric is the same in any unit")
             }
+            ("--standardize", "evaluate") if method.starts_with("auto") => {
+                Some("standardised columns are among what is tried; fit shows that it is used")
+            }
+            ("--max-iterations", _) if ["oasis", "loreta", "moml"].contains(&method) => {
+                Some("one pass is what is made anyway")
+            }
+            ("--chunks", "fit") if source == "chunks" => Some("g is the column before the last"),
             ("--form", "export") => Some("it says what the name says, too"),
             ("--keep-rows", "fit") if source == "moments and rows" => {
                 Some("a sample is kept only if asked for; 'no' is what is done")
@@ -151,12 +178,20 @@ impl Cell {
 fn setting(method: &str) -> &'static str {
     match method {
         "auto" | "auto-kernel" => "reduce=true",
-        "recipe" => "t=0.9",
+        "recipe" | "robust-gmml" => "t=0.9",
         "itml" => "gamma=0.01",
         "lmnn" => "targets=1",
         "nca" | "mcml" => "tolerance=0.5",
         "mmc" => "diagonal=true",
-        "flatgeo" => "rank=1",
+        "flatgeo" | "lda" | "lfda" | "xqda" | "dmlmj" | "ncmml" | "ldml" | "loreta" => "rank=1",
+        "rca" => "chunklets=5",
+        "kissme" => "shrinkage=0.9",
+        "scml" => "bases=2",
+        "lsml" => "quadruplets=3",
+        "sdml" => "sparsity=0.5",
+        "lego" | "moml" => "step=0.3",
+        "pola" => "passes=1",
+        "oasis" => "aggressiveness=0.001",
         _ => "anything=1",
     }
 }
@@ -216,6 +251,9 @@ const FIT: &[Case] = &[
     case("--pairs", "all"),
     case("--pairs", "sampled"),
     case("--pairs", "pairs.csv"),
+    case("--triplets", "triplets.csv"),
+    case("--quadruplets", "quadruplets.csv"),
+    case("--chunks", "g"),
     case("--second", "moved.csv"),
     case("--keep-rows", "no"),
     case("--stream", ""),
@@ -349,6 +387,17 @@ fn contexts() -> Vec<Context> {
     for method in ["gmml", "itml", "mmc", "flatgeo"] {
         let line = format!("t.csv --label y --pairs pairs.csv --method {method} --output OUT.st");
         all.push(context("fit", method, "pairs", &line));
+    }
+    for (method, source, option) in [
+        ("gmml", "triplets", "--triplets triplets.csv"),
+        ("scml", "triplets", "--triplets triplets.csv"),
+        ("moml", "triplets", "--triplets triplets.csv"),
+        ("lsml", "quadruplets", "--quadruplets quadruplets.csv"),
+        ("kissme", "quadruplets", "--quadruplets quadruplets.csv"),
+        ("rca", "chunks", "--chunks -2"),
+    ] {
+        let line = format!("t.csv --label y {option} --method {method} --output OUT.st");
+        all.push(context("fit", method, source, &line));
     }
     for (source, line) in [
         ("multilabel", "sets.csv --label y --multilabel ;"),

@@ -46,6 +46,12 @@ pub(crate) fn place() -> Place {
     place.write("sets.csv", sets);
     place.write("pairs.csv", pairs(&labels));
     place.write("prior.csv", prior());
+    let lines = |end: &str| {
+        let line = |i: usize| [i, i + 6, i + 3].map(|row| row.to_string()).join(",") + end;
+        (1..=40).map(line).collect::<Vec<_>>().join("\n")
+    };
+    place.write("triplets.csv", format!("anchor,near,far\n{}", lines("")));
+    place.write("quadruplets.csv", format!("a,b,c,d\n{}", lines(",50")));
     place.write("gram.csv", gram(&rows, &labels));
     place.write("t.svm", svm(&rows, &labels));
     models(&place);

@@ -24,6 +24,7 @@ use mahala::{Dataset, Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
 use mahala_io::pairs::{read_pairs, select_aligned};
+use mahala_io::tuples::{read_quadruplets, read_triplets};
 use serde_json::json;
 use std::path::Path;
 
@@ -49,11 +50,11 @@ pub(super) fn fit_gmml(
     weights: Option<&[f64]>,
     output: AtomicFile,
 ) -> Result<()> {
-    let learned = match (&args.pairs, &args.extensions.multilabel, args.extensions.local) {
-        (PairsArg::File(path), ..) => fit_pairs(args, gmml, data, path)?,
-        (_, Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
-        (_, None, Some(by)) => fit_local(args, gmml, data, by)?,
-        (_, None, None) => fit_labels(args, gmml, data, groups, weights)?,
+    let learned = match (&args.extensions.multilabel, args.extensions.local) {
+        _ if args.has_pairs() => fit_pairs(args, gmml, data)?,
+        (Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
+        (None, Some(by)) => fit_local(args, gmml, data, by)?,
+        (None, None) => fit_labels(args, gmml, data, groups, weights)?,
     };
     write_and_report(args, &learned, data, output)
 }
@@ -186,8 +187,13 @@ fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -
     Ok(learned)
 }
 
-fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table, path: &Path) -> Result<Learned> {
-    let Given { first, second, pairs } = given_pairs(args, table, path)?;
+fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
+    let Given { first, second, pairs } = match (&args.pairs, &args.triplets, &args.quadruplets) {
+        (PairsArg::File(path), ..) => given_pairs(args, table, path)?,
+        (_, Some(path), _) => of_one_table(table, |table| Ok(read_triplets(path, table)?.to_pairs()))?,
+        (_, None, Some(path)) => of_one_table(table, |table| Ok(read_quadruplets(path, table)?.to_pairs()))?,
+        _ => bail!("there are no pairs to learn from\nhint: --pairs FILE"),
+    };
     learn_pairs(args, gmml, table, [&first, second.as_ref().unwrap_or(&first)], &pairs)
 }
 
@@ -196,6 +202,11 @@ pub(super) struct Given {
     pub first: Rows,
     pub second: Option<Rows>,
     pub pairs: Pairs,
+}
+
+fn of_one_table(table: &mut Table, read: impl FnOnce(&Table) -> Result<Pairs>) -> Result<Given> {
+    let pairs = read(table)?;
+    Ok(Given { first: rows(table)?, second: None, pairs })
 }
 
 /// Reads the pairs of a file.
@@ -297,10 +308,7 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> = diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).collect();
-        let which = match args.pairs {
-            PairsArg::File(_) => "columns that differ in no pair",
-            _ => "constant columns",
-        };
+        let which = if args.has_pairs() { "columns that differ in no pair" } else { "constant columns" };
         notes.push(format!("{which} have weight 0: {}", format::first_names(&names)));
     }
     let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);

@@ -1,7 +1,7 @@
 //! `mahala fit --method`: any method but GMML.
 
 use crate::commands::configured::{Configured, configure};
-use crate::commands::dataset::dataset;
+use crate::commands::dataset::{dataset, rows};
 use crate::commands::explain::explain_setting;
 use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
@@ -18,11 +18,12 @@ use mahala::learner::{Learned, Report, Training};
 use mahala::metric::{
     best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
-use mahala::pairs::{Pair, Pairs};
+use mahala::pairs::{Chunklets, Pair, Pairs};
 use mahala::progress::Step;
 use mahala::{Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
+use mahala_io::tuples::{read_quadruplets, read_triplets};
 use serde_json::{Value, json};
 
 /// Learns, writes, reports.
@@ -38,11 +39,30 @@ pub(super) fn fit_method(
         Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
         _ => args.steering.clone(),
     };
-    let method = configure(&[method], &steering, gmml)?.pop().context("no method")?;
-    let (mut model, report) = match &args.pairs {
-        PairsArg::File(path) => {
+    let method =
+        configure(&[method], &steering, gmml, args.learn.selection_rows)?.pop().context("no method")?;
+    let (mut model, report) = match (&args.pairs, &args.triplets, &args.quadruplets) {
+        (PairsArg::File(path), ..) => {
             let given = given_pairs(args, data, path)?;
             from_pairs(args, &method, data, given)?
+        }
+        (_, Some(path), _) => {
+            let triplets = read_triplets(path, data)?;
+            let rows = rows(data)?;
+            let training = Training::Triplets(&rows, &triplets);
+            from_constraints(args, &method, data, (&training, rows.len()), Some(&triplets.to_pairs()))?
+        }
+        (_, None, Some(path)) => {
+            let quadruplets = read_quadruplets(path, data)?;
+            let rows = rows(data)?;
+            let training = Training::Quadruplets(&rows, &quadruplets);
+            from_constraints(args, &method, data, (&training, rows.len()), Some(&quadruplets.to_pairs()))?
+        }
+        _ if args.chunks.is_some() => {
+            let chunklets = chunklets(groups.context("there is no column of chunks")?)?;
+            let rows = rows(data)?;
+            let training = Training::Chunklets(&rows, &chunklets);
+            from_constraints(args, &method, data, (&training, rows.len()), None)?
         }
         _ => from_labels(args, &method, data, groups)?,
     };
@@ -100,24 +120,37 @@ fn from_labels(
 fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
     let first = given.first.len();
     let (rows, pairs) = one_table(given)?;
-    let learned = learn(args, method, &Training::Paired(&rows, &pairs), table)?;
-    let squared = squared_pair_distances(&learned.metric, &rows, &rows, &pairs)?;
-    let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
-    let threshold = best_threshold(&distances, &pairs);
+    from_constraints(args, method, table, (&Training::Paired(&rows, &pairs), first), Some(&pairs))
+}
+
+/// Learns from pairs, triplets, quadruplets or chunks; the first rows, if they have labels, may be kept. Pairs give
+/// the threshold.
+fn from_constraints(
+    args: &Fit,
+    method: &Configured,
+    table: &Table,
+    (training, first): (&Training<'_>, usize),
+    pairs: Option<&Pairs>,
+) -> Result<(Model, Report)> {
+    let rows = training.rows();
+    let learned = learn(args, method, training, table)?;
+    let threshold = match pairs {
+        Some(pairs) => {
+            let squared = squared_pair_distances(&learned.metric, rows, rows, pairs)?;
+            let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+            Some(best_threshold(&distances, pairs))
+        }
+        None => None,
+    };
     let labels = labels_to_keep(args, table)?;
     let kept = rows.subset(&(0..first).collect::<Vec<_>>());
     let references = labels.as_ref().map(|labels| (&kept, labels));
     let report = learned.report.clone();
     let standardize = method.gmml.standardize;
-    let mut model = learned.into_model(
-        method.learner()?,
-        standardize,
-        table.names.clone(),
-        references,
-        Some(threshold),
-    )?;
+    let mut model =
+        learned.into_model(method.learner()?, standardize, table.names.clone(), references, threshold)?;
     model.params["pairs"] = json!("given");
-    model.keep_training_means(&rows);
+    model.keep_training_means(rows);
     Ok((model, report))
 }
 
@@ -139,6 +172,12 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
         method.learn(training, show).map_err(|error| explain_setting(&args.steering, error, &table.names))?;
     progress.finish();
     Ok(learned)
+}
+
+/// The chunk of each row; -1 is none.
+fn chunklets(names: &Labels) -> Result<Chunklets> {
+    let chunk = |&code: &u32| (names.names()[code as usize] != "-1").then_some(u64::from(code));
+    Ok(Chunklets::new(&names.codes().iter().map(chunk).collect::<Vec<_>>())?)
 }
 
 /// Two tables as one, the second below the first.
@@ -188,6 +227,10 @@ fn without_weight(data: &Table, model: &Model) -> Option<String> {
 fn choice_in_words(choice: &Value) -> Vec<String> {
     if let Some(gamma) = choice["gamma"].as_f64() {
         return vec![format!("chose: gamma = {gamma}")];
+    }
+    if choice["trials"].is_null() {
+        let numbers = choice.as_object().into_iter().flatten().filter(|(_, value)| value.is_number());
+        return numbers.map(|(key, value)| format!("{key} = {value}")).collect();
     }
     let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
         if args.reads_sparse() {
             return Ok((input.read_sparse(data, args.label.as_ref())?, None));
         }
-        input.read_grouped(data, args.label.as_ref(), args.groups.as_ref())
+        input.read_grouped(data, args.label.as_ref(), args.groups.as_ref().or(args.chunks.as_ref()))
     };
     let rows = match streams(args) {
         Streams::Always => None,
@@ -87,7 +87,7 @@ fn check_stdout(args: &Fit) -> Result<()> {
 /// Every file that is read.
 fn inputs(args: &Fit) -> Vec<&Path> {
     let mut inputs: Vec<&Path> = args.data.iter().chain(&args.moments).map(PathBuf::as_path).collect();
-    inputs.extend(args.second.as_deref());
+    inputs.extend([&args.second, &args.triplets, &args.quadruplets].into_iter().filter_map(Option::as_deref));
     if let PairsArg::File(path) = &args.pairs {
         inputs.push(path);
     }

@@ -44,6 +44,7 @@ fn needs_rows(args: &Fit) -> bool {
     args.method() != Method::Gmml
         || args.groups.is_some()
         || args.pairs != PairsArg::All
+        || args.has_pairs()
         || args.kernel.kernel.is_some()
         || args.learn.principal.is_some()
         || extensions.weights.is_some()
