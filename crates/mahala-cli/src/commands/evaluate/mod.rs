@@ -2,6 +2,7 @@
 
 mod impute;
 mod report;
+mod verdict;
 
 use crate::commands::configured::{Configured, configure};
 use crate::commands::dataset::dataset;
@@ -18,13 +19,14 @@ use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::{Folds, Random};
 use mahala::learner::{Report, Training};
-use mahala::neighbors::wrong_votes;
+use mahala::neighbors::misclassified;
 use mahala::{Dataset, Gmml, Labels};
 use rayon::prelude::*;
 use report::{Count, Outcome, figure, table_of, to_json, to_text};
 use serde_json::json;
 use std::collections::HashSet;
 use std::time::Instant;
+use verdict::Verdict;
 
 /// One division of the rows: what to learn on and what to test.
 struct Split {
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
         Some(RankArg::Chosen) => args.method.with("reduce", json!(true)),
         _ => args.method.clone(),
     };
-    let methods = configure(&args.methods, &steering, &gmml)?;
+    let methods = configure(&args.methods, &steering, &gmml, args.learn.selection_rows)?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, gmml.k)?;
     runs.iter().flatten().try_for_each(|split| args.learn.check_folds(split.train.len()))?;
@@ -96,12 +98,20 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     if let (Some(svg), Some(path)) = (svg, &args.svg) {
         write_figure(svg, path, &figure(&table.source, &data.rows, &outcomes).to_svg())?;
     }
-    let json = to_json(&table.source, &data.rows, &protocol, &outcomes);
+    let verdict = Verdict::of(&outcomes, &tested(&runs, data.rows.len()), data.groups.as_ref());
+    let json = to_json(&table.source, &data.rows, &protocol, &outcomes, verdict.as_ref());
     if args.json {
         print_result(&format!("{json:#}\n"))
     } else {
-        print_result(&to_text(&table.source, &data.rows, &protocol, &outcomes))
+        print_result(&to_text(&table.source, &data.rows, &protocol, &outcomes, verdict.as_ref()))
     }
+}
+
+/// How often each row is tested.
+fn tested(runs: &[Run], rows: usize) -> Vec<u32> {
+    let mut times = vec![0; rows];
+    runs.iter().flatten().flat_map(|split| &split.test).for_each(|&row| times[row] += 1);
+    times
 }
 
 fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Vec<Run>, String)> {
@@ -189,21 +199,34 @@ fn evaluate(method: &Configured, data: &Grouped, runs: &[Run], progress: &Bar) -
     let mut outcome = Outcome {
         method: method.method,
         counts: Vec::new(),
+        wrong: vec![0; data.rows.len()],
         t: Vec::new(),
         reports: Vec::new(),
         fit_seconds,
         selection_seconds,
     };
-    for (count, t, reports) in results {
-        outcome.counts.push(count);
-        outcome.t.extend(t);
-        outcome.reports.extend(reports);
+    for result in results {
+        outcome.counts.push(Count { wrong: result.wrong.len(), tested: result.tested });
+        result.wrong.into_iter().for_each(|row| outcome.wrong[row] += 1);
+        outcome.t.extend(result.t);
+        outcome.reports.extend(result.reports);
     }
     Ok(outcome)
 }
 
-fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<(Count, Vec<f64>, Vec<Report>)> {
-    let (mut count, mut ts, mut reports) = (Count::default(), Vec::new(), Vec::new());
+/// What one run gave.
+#[derive(Default)]
+struct RunResult {
+    /// The rows put into a wrong class.
+    wrong: Vec<usize>,
+    tested: usize,
+    /// One a split.
+    t: Vec<f64>,
+    reports: Vec<Report>,
+}
+
+fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<RunResult> {
+    let mut result = RunResult::default();
     for split in run {
         let (part, test) = data.split(split)?;
         let (learned, t) = method.learn(&part.training(), &mut |_| ())?;
@@ -211,12 +234,13 @@ fn evaluate_run(method: &Configured, data: &Grouped, run: &Run) -> Result<(Count
         let transformed = |part: &Dataset| -> Result<Dataset> {
             Ok(Dataset::new(learned.transform(part.rows())?, part.labels().clone())?)
         };
-        count.wrong += wrong_votes(&transformed(&train)?, &transformed(&test)?, method.gmml.k)?;
-        count.tested += test.len();
-        ts.extend(t);
-        reports.push(learned.report);
+        let wrong = misclassified(&transformed(&train)?, &transformed(&test)?, method.gmml.k)?;
+        result.wrong.extend(split.test.iter().zip(wrong).filter(|(_, wrong)| *wrong).map(|(&row, _)| row));
+        result.tested += test.len();
+        result.t.extend(t);
+        result.reports.push(learned.report);
     }
-    Ok((count, ts, reports))
+    Ok(result)
 }
 
 /// The time of one fit with every choice made, and of making the choices: the least of three, or of those
@@ -248,7 +272,7 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     let runs: Vec<Run> = (0..runs).map(draw).collect::<Result<_>>()?;
     let progress = Bar::over("comparing", 2 * runs.len());
     let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
-    let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml)?;
+    let methods = configure(&[Method::Euclidean, Method::Gmml], &plain, gmml, None)?;
     let data = Grouped { rows: data.clone(), groups: None, gaps: Gaps::none() };
     let compare = |method: &Configured| evaluate(method, &data, &runs, &progress);
     let outcomes = methods.iter().map(compare).collect::<Result<Vec<_>>>()?;

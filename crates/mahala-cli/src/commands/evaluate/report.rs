@@ -1,5 +1,6 @@
 //! What came out: as a table, as JSON, as a figure.
 
+use crate::commands::evaluate::verdict::Verdict;
 use crate::options::method::Method;
 use crate::terminal::{format, table};
 use mahala::Dataset;
@@ -18,6 +19,8 @@ pub(super) struct Outcome {
     pub method: Method,
     /// One a run.
     pub counts: Vec<Count>,
+    /// How often each row of the table was put into a wrong class.
+    pub wrong: Vec<u32>,
     /// One a split.
     pub t: Vec<f64>,
     /// One a split.
@@ -63,7 +66,13 @@ impl Outcome {
     }
 }
 
-pub(super) fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -> Value {
+pub(super) fn to_json(
+    source: &str,
+    data: &Dataset,
+    protocol: &str,
+    outcomes: &[Outcome],
+    verdict: Option<&Verdict>,
+) -> Value {
     let results: Vec<Value> = outcomes
         .iter()
         .map(|outcome| {
@@ -83,6 +92,7 @@ pub(super) fn to_json(source: &str, data: &Dataset, protocol: &str, outcomes: &[
     let c = data.labels().class_count();
     json!({
         "dataset": source, "n": data.len(), "d": data.columns(), "c": c, "protocol": protocol, "results": results,
+        "verdict": verdict.map(Verdict::to_json),
     })
 }
 
@@ -98,10 +108,17 @@ pub(super) fn figure(source: &str, data: &Dataset, outcomes: &[Outcome]) -> BarP
     }
 }
 
-pub(super) fn to_text(source: &str, data: &Dataset, protocol: &str, outcomes: &[Outcome]) -> String {
+pub(super) fn to_text(
+    source: &str,
+    data: &Dataset,
+    protocol: &str,
+    outcomes: &[Outcome],
+    verdict: Option<&Verdict>,
+) -> String {
     let (n, d, c) = (data.len(), data.columns(), data.labels().class_count());
     let columns = format::count(d as u64, "column");
-    format!("{source}: {n} rows, {columns}, {c} classes\n{protocol}\n\n{}", table_of(outcomes))
+    let verdict = verdict.map(|verdict| format!("\n{verdict}\n")).unwrap_or_default();
+    format!("{source}: {n} rows, {columns}, {c} classes\n{protocol}\n\n{}{verdict}", table_of(outcomes))
 }
 
 pub(super) fn table_of(outcomes: &[Outcome]) -> String {
