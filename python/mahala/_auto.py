@@ -30,7 +30,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Neighbours that vote.
     budget : float, default=20.0
         At most this many times the work of a fit that chooses t alone.
-    selection_rows : int, default=20000
+    selection_rows : int, default=2000
         Choose on at most this many rows, drawn at random.
     random_state : int, RandomState instance or None, default=None
         Decides the folds. None means 0: a fit is reproducible unless a generator is given.
@@ -77,7 +77,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         reduce: bool = False,
         k: int = 5,
         budget: float = 20.0,
-        selection_rows: int = 20_000,
+        selection_rows: int = 2_000,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

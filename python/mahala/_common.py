@@ -110,6 +110,12 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+def selection_rows(estimator: Any, default: int) -> int:
+    """The most rows a choice is made on."""
+    rows = estimator.selection_rows
+    return default if rows is None else count("selection_rows", rows, 4)
+
+
 def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, Any]:
     """The parameters of an estimator, checked, under the compiled part's names."""
     t = estimator.t
@@ -140,7 +146,7 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "folds": 5,
         "splits": None,
         "groups": None,
-        "selection_rows": count("selection_rows", estimator.selection_rows, 4),
+        "selection_rows": selection_rows(estimator, 20_000),
         "seed": seed(estimator.random_state),
         "balance": getattr(estimator, "balance", None),
     }
@@ -207,7 +213,7 @@ def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> 
     parameters = {
         "k": count("k", estimator.k, 1),
         "budget": number("budget", estimator.budget),
-        "selection_rows": count("selection_rows", estimator.selection_rows, 4),
+        "selection_rows": selection_rows(estimator, 2_000),
         "seed": seed(estimator.random_state),
     }
     names = None if groups is None else group_names(X, groups)

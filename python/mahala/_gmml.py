@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from . import _mahala
 from ._common import (
@@ -25,6 +26,7 @@ from ._common import (
     learning_params,
     threads,
 )
+from ._constraint_input import formed_tuples, whole_numbers
 from ._metric import MetricMixin
 from ._moments import Moments
 from ._notice import validated, warn_of_error, warn_of_labels, warn_of_ridge
@@ -208,6 +210,72 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         return super().transform(X)
 
     transform.__doc__ = MetricMixin.transform.__doc__
+
+    def fit_triplets(self, triplets: Any, *, preprocessor: Any = None) -> GMML:
+        """Learns from triplets: the first point and the second are a similar pair, the first and the third not.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) with a preprocessor
+        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
+            What looks points up by the row numbers (or whatever the callable understands) in ``triplets``.
+
+        Examples
+        --------
+        >>> from mahala import GMML, constraints
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> triplets = constraints.knn_triplets(X, y)
+        >>> GMML(t=0.5).fit_triplets(triplets, preprocessor=X).transform(X).shape
+        (150, 4)
+        """
+        formed = formed_tuples(triplets, 3, preprocessor, type(self).__name__)
+        return self._fit_comparisons(formed[:, [0, 1]], formed[:, [0, 2]], None)
+
+    def fit_quadruplets(
+        self, quadruplets: Any, sample_weight: Any = None, *, preprocessor: Any = None
+    ) -> GMML:
+        """Learns from quadruplets: the first two points are a similar pair, the last two a dissimilar one.
+
+        Parameters
+        ----------
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) with a preprocessor
+        sample_weight : array-like of shape (n_quadruplets,), optional
+        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
+            As for ``fit_triplets``.
+        """
+        formed = formed_tuples(quadruplets, 4, preprocessor, type(self).__name__)
+        return self._fit_comparisons(formed[:, [0, 1]], formed[:, [2, 3]], sample_weight)
+
+    def fit_chunks(self, X: Any, chunks: Any) -> GMML:
+        """Learns from rows of which some are known to be of one class, whichever it is: a chunk is a class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        chunks : array-like of shape (n_samples,)
+            The chunk of each row as a whole number; rows with a negative number are left out.
+        """
+        chunks = whole_numbers("chunks", chunks)
+        check_consistent_length(X, chunks)
+        self.fit(_safe_indexing(X, np.flatnonzero(chunks >= 0)), chunks[chunks >= 0])
+        del self.classes_  # chunks are none
+        return self
+
+    def _fit_comparisons(self, near: Any, far: Any, sample_weight: Any) -> GMML:
+        """Similar pairs and dissimilar ones, as many of either."""
+        pairs, n = np.concatenate([near, far]), len(near)
+        if sample_weight is not None:
+            sample_weight = np.tile(_check_sample_weight(sample_weight, near[:, 0], dtype=np.float64), 2)
+        for name in ("feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.n_features_in_ = pairs.shape[2]
+        marks = np.repeat([1.0, 0.0], n)
+        params, jobs = self._params(pairs[:, 0], marks), threads(self.n_jobs)
+        self._keep(_mahala.fit_pairs(pairs[:, 0], pairs[:, 1], marks.tolist(), sample_weight, params, None, jobs))
+        self._moments = None
+        return self
 
     def fit_moments(self, moments: Moments) -> GMML:
         """Learns from moments: rows that were summed elsewhere.

@@ -55,8 +55,10 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     landmarks : int or None, default=None
         Take the kernel with this many rows, drawn at random (Nystroem). None: with all up to 5,000 rows, else
         with 1,000; ``diagnostics_["span"]["outside"]`` tells what share of the rows is left out.
-    t, reg, n_components, standardize, k, cv, selection_rows, random_state, n_jobs
+    t, reg, n_components, standardize, k, cv, random_state, n_jobs
         As for ``GMML``; ``reg`` takes the identity for prior.
+    selection_rows : int or None, default=None
+        The choices are made on at most this many rows, drawn at random. None: 2,000 for "auto", 20,000 for t alone.
     shrinkage : float in [0, 1] or None, default=None
         Shrinks S and D towards their diagonals in the principal axes of feature space.
     budget : float, default=20.0
@@ -118,7 +120,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         k: int = 5,
         budget: float = 20.0,
         cv: Any = 5,
-        selection_rows: int = 20_000,
+        selection_rows: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

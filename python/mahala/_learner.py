@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, marks_of, number, plan, seed
+from ._constraint_input import formed_tuples, whole_numbers
 from ._gmml import check_two
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_labels
@@ -30,7 +31,20 @@ NAMES = {
     "n_neighbors": "targets",
 }
 #: Whole numbers, with the least that makes sense.
-COUNTS = {"selection_rows": 4, "n_components": 1, "directions": 1, "max_iter": 1, "min_iter": 0, "k": 1, "n_neighbors": 1}
+COUNTS = {
+    "selection_rows": 4,
+    "n_components": 1,
+    "directions": 1,
+    "max_iter": 1,
+    "min_iter": 0,
+    "k": 1,
+    "n_neighbors": 1,
+    "n_impostors": 1,
+    "n_bases": 1,
+    "n_quadruplets": 1,
+    "n_chunks": 1,
+    "chunk_size": 2,
+}
 #: What steers a fit and is no parameter of the method.
 STEERING = {"standardize", "n_jobs", "verbose", "time_limit"}
 #: The part of the docstring that all share which iterate.
@@ -65,6 +79,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     _method: ClassVar[str]
     _names: ClassVar[dict[str, str]] = NAMES
     _needs_labels: ClassVar[bool] = True
+    #: Parameters of the library that the estimator does not have.
+    _fixed: ClassVar[dict[str, Any]] = {}
 
     standardize: bool
 
@@ -108,7 +124,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def _plan(self) -> dict[str, Any]:
         """The parameters, checked, as the compiled part takes them."""
         given = self.get_params(deep=False)
-        parameters: dict[str, Any] = {}
+        parameters: dict[str, Any] = dict(self._fixed)
         for name, value in given.items():
             if name in STEERING:
                 continue
@@ -145,7 +161,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         super()._keep(learned)
         del self.t_, self.t_path_  # there is no t
         if "max_iter" in self.get_params(deep=False):
-            self.n_iter_: int = self.diagnostics_["iterations"]
+            # A start that is a minimum already needs none; scikit-learn counts looking at it as one.
+            self.n_iter_: int = max(1, self.diagnostics_["iterations"])
             self.objective_: float | None = self.diagnostics_["objective"]
             self.converged_: bool = self.diagnostics_["converged"]
 
@@ -170,8 +187,85 @@ def two_numbers(name: str, value: Any) -> list[float]:
     return [number(name, part) for part in value]
 
 
-class PairsLearner(Learner):
-    """A learner that takes pairs, too."""
+class TripletsLearner(Learner):
+    """A learner that takes triplets, too."""
+
+    def fit_triplets(self: Self, triplets: Any, *, preprocessor: Any = None) -> Self:
+        """Learns from triplets, without classes: the first point is nearer to the second than to the third.
+
+        Parameters
+        ----------
+        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) with a preprocessor
+        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
+            What looks points up by the row numbers (or whatever the callable understands) in ``triplets``.
+        """
+        return self._fit_tuples(triplets, 3, None, preprocessor)
+
+    def _fit_tuples(self: Self, tuples: Any, size: int, sample_weight: Any, preprocessor: Any) -> Self:
+        tuples = formed_tuples(tuples, size, preprocessor, type(self).__name__)
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+            if sample_weight.shape != (len(tuples),):
+                raise ValueError(
+                    f"sample_weight has shape {sample_weight.shape}; it must be one number for each of the "
+                    f"{len(tuples)} tuples"
+                )
+        rows = np.ascontiguousarray(tuples.reshape(-1, tuples.shape[2]))
+        index = np.arange(len(rows), dtype=np.uint64).reshape(-1, size)
+        learned = _mahala.learn_tuples(rows, index, sample_weight, self._plan())
+        self._forget()
+        self.n_features_in_ = tuples.shape[2]
+        self._keep(learned)
+        self._warn()
+        return self
+
+    def _forget(self) -> None:
+        """Drops what labelled rows had set."""
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+
+class QuadrupletsLearner(TripletsLearner):
+    """A learner that takes triplets and quadruplets, too."""
+
+    def fit_quadruplets(
+        self: Self, quadruplets: Any, sample_weight: Any = None, *, preprocessor: Any = None
+    ) -> Self:
+        """Learns from quadruplets, without classes: the first two points are nearer than the last two.
+
+        Parameters
+        ----------
+        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) with a preprocessor
+        sample_weight : array-like of shape (n_quadruplets,), optional
+        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
+            As for ``fit_triplets``.
+        """
+        return self._fit_tuples(quadruplets, 4, sample_weight, preprocessor)
+
+
+class ChunksLearner(Learner):
+    """A learner that takes chunks, too."""
+
+    def fit_chunks(self: Self, X: Any, chunks: Any) -> Self:
+        """Learns from rows of which some are known to be of one class, whichever it is.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        chunks : array-like of shape (n_samples,)
+            The chunk of each row as a whole number; a negative number is none.
+        """
+        X, chunks = validated(self, X, chunks, dtype=np.float64, ensure_min_samples=2)
+        self._keep(_mahala.learn_chunks(X, whole_numbers("chunks", chunks), self._plan()))
+        if hasattr(self, "classes_"):
+            del self.classes_
+        self._warn()
+        return self
+
+
+class PairsLearner(QuadrupletsLearner):
+    """A learner that takes pairs, triplets and quadruplets, too; of a comparison, it takes the two pairs."""
 
     def fit_pairs(self: Self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learns from pairs of rows, without classes.
@@ -183,9 +277,7 @@ class PairsLearner(Learner):
             +1 for a similar pair, -1 for a dissimilar one; or 1 and 0, or booleans.
         sample_weight : array-like of shape (n_pairs,), optional
         """
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        self._forget()
         pairs, y = self._check_pairs(pairs), marks_of(np.asarray(y))
         if y.shape != (len(pairs),) or not np.isin(y, (-1, 1)).all():
             raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")

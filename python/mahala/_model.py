@@ -21,11 +21,67 @@ from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._pairs import GMMLPairs
 from ._recipe import RecipeGMML
-from .baselines import ITML, LMNN, MCML, MMC, NCA, Covariance, Euclidean, FlatGeo
+from .baselines import (
+    DMLMJ,
+    ITML,
+    KISSME,
+    LDA,
+    LDML,
+    LEGO,
+    LFDA,
+    LMNN,
+    LORETA,
+    LSML,
+    MCML,
+    MLKR,
+    MMC,
+    MOML,
+    NCA,
+    NCMML,
+    OASIS,
+    POLA,
+    RCA,
+    SCML,
+    SDML,
+    XQDA,
+    Covariance,
+    Euclidean,
+    FlatGeo,
+    RobustGMML,
+)
 
 #: By the library's names.
 LEARNERS: dict[str, type[Learner]] = {
-    learner._method: learner for learner in (Euclidean, Covariance, RecipeGMML, ITML, LMNN, NCA, MCML, MMC, FlatGeo)
+    learner._method: learner
+    for learner in (
+        RecipeGMML,
+        DMLMJ,
+        ITML,
+        KISSME,
+        LDA,
+        LDML,
+        LEGO,
+        LFDA,
+        LMNN,
+        LORETA,
+        LSML,
+        MCML,
+        MLKR,
+        MMC,
+        MOML,
+        NCA,
+        NCMML,
+        OASIS,
+        POLA,
+        RCA,
+        SCML,
+        SDML,
+        XQDA,
+        Covariance,
+        Euclidean,
+        FlatGeo,
+        RobustGMML,
+    )
 }
 
 
@@ -110,7 +166,7 @@ def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML 
     """Reads a model file, written by ``save`` or by the command.
 
     Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
-    and for GMML with a kernel, a KernelGMML.
+    and for GMML with a kernel, a KernelGMML. A file of ``embeddings.Adapter.save`` gives an Adapter.
     """
     return restored(read(path))
 
@@ -172,8 +228,12 @@ def reference_classes(content: dict[str, Any]) -> NDArray[Any]:
     return classes_of(content["references"][1], json.loads(content["params"]).get("label_type"))
 
 
-def restored(content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner:
+def restored(content: dict[str, Any]) -> Any:
     params = json.loads(content["params"])
+    if params.get("method") == "embeddings":
+        from .embeddings._adapter import restored_adapter  # it reads model files through this module
+
+        return restored_adapter(content, params)
     if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
     estimator = unfitted(params) if params.get("method") in LEARNERS else unfitted_gmml(params, content)

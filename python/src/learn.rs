@@ -5,11 +5,11 @@ use crate::fit::graded;
 use crate::kernel::kernel_parts;
 use crate::run::{interruptible, to_python};
 use mahala::learner::{Training, learn_standardized};
-use mahala::pairs::Pairs;
+use mahala::pairs::{Chunklets, Pairs, Quadruplet, Quadruplets, Triplet, Triplets};
 use mahala::progress::{Step, Stop};
 use mahala::{Dataset, Error, Labels, Model, Rows};
 use mahala_baselines::named;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -41,6 +41,10 @@ pub(crate) struct Plan {
 enum Source {
     Labelled(Dataset),
     Paired(Rows, Pairs),
+    Targets(Rows, Vec<f64>),
+    Triplets(Rows, Triplets),
+    Quadruplets(Rows, Quadruplets),
+    Chunklets(Rows, Chunklets),
 }
 
 /// Learns from rows and, if the method wants them, labels.
@@ -58,6 +62,20 @@ pub(crate) fn learn<'py>(
         None => Pairs::new(Vec::new(), rows.len(), rows.len()).map(|none| Source::Paired(rows, none)),
     };
     let model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
+    describe(py, &model)
+}
+
+/// Learns from rows with a number each.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn learn_targets<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    targets: PyReadonlyArray1<'py, f64>,
+    plan: Plan,
+) -> PyResult<Bound<'py, PyDict>> {
+    let source = Source::Targets(rows_of(x)?, targets.as_array().to_vec());
+    let model = run(py, plan, source)?;
     describe(py, &model)
 }
 
@@ -82,6 +100,59 @@ pub(crate) fn learn_pairs<'py>(
     describe(py, &model)
 }
 
+/// Learns from triplets (three row numbers each) or quadruplets (four), which may have weights.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn learn_tuples<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    tuples: PyReadonlyArray2<'py, u64>,
+    weights: Option<PyReadonlyArray1<'py, f64>>,
+    plan: Plan,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rows = rows_of(x)?;
+    let tuples = tuples.as_array();
+    let at = |i: usize, j: usize| usize::try_from(tuples[(i, j)]).unwrap_or(usize::MAX);
+    let n = rows.len();
+    let source = match tuples.ncols() {
+        3 => {
+            let triplet = |i| Triplet { anchor: at(i, 0), near: at(i, 1), far: at(i, 2) };
+            let list = (0..tuples.nrows()).map(triplet).collect();
+            Triplets::new(list, n).map(|triplets| Source::Triplets(rows, triplets))
+        }
+        4 => {
+            let weight = |i: usize| weights.as_ref().map_or(1.0, |weights| weights.as_array()[i]);
+            let quadruplet =
+                |i| Quadruplet { near: [at(i, 0), at(i, 1)], far: [at(i, 2), at(i, 3)], weight: weight(i) };
+            let list = (0..tuples.nrows()).map(quadruplet).collect();
+            Quadruplets::new(list, n).map(|quadruplets| Source::Quadruplets(rows, quadruplets))
+        }
+        size => {
+            return Err(PyValueError::new_err(format!(
+                "tuples of {size} rows; they must be of 3 (triplets) or 4 (quadruplets)"
+            )));
+        }
+    };
+    let model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
+    describe(py, &model)
+}
+
+/// Learns from rows, each in a chunk or, if its number is negative, in none.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub(crate) fn learn_chunks<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    chunks: PyReadonlyArray1<'py, i64>,
+    plan: Plan,
+) -> PyResult<Bound<'py, PyDict>> {
+    let ids: Vec<Option<u64>> = chunks.as_array().iter().map(|&id| u64::try_from(id).ok()).collect();
+    let rows = rows_of(x)?;
+    let source = Chunklets::new(&ids).map(|chunklets| Source::Chunklets(rows, chunklets));
+    let model = run(py, plan, source.map_err(|error| to_python(&error))?)?;
+    describe(py, &model)
+}
+
 fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
     let parameters: Value = serde_json::from_str(&plan.parameters)
         .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
@@ -94,6 +165,10 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
             (Source::Labelled(data), Some(groups)) => Training::Grouped(data, groups),
             (Source::Labelled(data), None) => Training::Labelled(data),
             (Source::Paired(rows, pairs), _) => Training::Paired(rows, pairs),
+            (Source::Targets(rows, targets), _) => Training::Targets(rows, targets),
+            (Source::Triplets(rows, triplets), _) => Training::Triplets(rows, triplets),
+            (Source::Quadruplets(rows, quadruplets), _) => Training::Quadruplets(rows, quadruplets),
+            (Source::Chunklets(rows, chunklets), _) => Training::Chunklets(rows, chunklets),
         };
         let mut watch = Watch::new(cancelled, plan.time_limit, plan.progress.as_ref(), &failure);
         let progress = &mut |step| watch.order(step);

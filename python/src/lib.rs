@@ -5,12 +5,14 @@
 
 mod array;
 mod fit;
+mod generate;
 mod kernel;
 mod learn;
 mod metric;
 mod model;
 mod moments;
 mod neighbors;
+mod online;
 mod params;
 mod run;
 mod spd;
@@ -26,9 +28,11 @@ mod _mahala {
         calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,
     };
     #[pymodule_export]
+    use super::generate::{generate_chunks, generate_pairs, generate_quadruplets, generate_triplets};
+    #[pymodule_export]
     use super::kernel::{fit_kernel, gamma_for, transform_kernel};
     #[pymodule_export]
-    use super::learn::{learn, learn_pairs};
+    use super::learn::{learn, learn_chunks, learn_pairs, learn_targets, learn_tuples};
     #[pymodule_export]
     use super::metric::{
         components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
@@ -40,6 +44,8 @@ mod _mahala {
     use super::moments::{Moments, Window};
     #[pymodule_export]
     use super::neighbors::{classify, classify_locally, neighbors};
+    #[pymodule_export]
+    use super::online::Online;
     #[pymodule_export]
     use super::run::thread_count;
     #[pymodule_export]

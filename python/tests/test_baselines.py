@@ -7,16 +7,34 @@ import subprocess
 import numpy as np
 import pytest
 from mahala import (
+    DMLMJ,
     ITML,
+    KISSME,
+    LDA,
+    LDML,
+    LEGO,
+    LFDA,
     LMNN,
+    LORETA,
+    LSML,
     MCML,
+    MLKR,
     MMC,
+    MOML,
     NCA,
+    NCMML,
+    OASIS,
+    POLA,
+    RCA,
+    SCML,
+    SDML,
+    XQDA,
     Covariance,
     Euclidean,
     FlatGeo,
     MahalanobisKNN,
     RecipeGMML,
+    RobustGMML,
     load,
     save,
 )
@@ -25,8 +43,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-ITERATING = [ITML(), LMNN(), NCA(max_iter=500), MCML(max_iter=500), MMC(), MMC(diagonal=True), FlatGeo()]
-EVERY = [Euclidean(), Covariance(), RecipeGMML(rounds=[(3, 0.5), (3, 0.2)], directions=3), *ITERATING]
+ITERATING = [
+    *[ITML(), LMNN(), NCA(max_iter=500), MCML(max_iter=500), MMC(), MMC(diagonal=True), FlatGeo()],
+    *[LDML(), LSML(), NCMML(), RobustGMML(), RobustGMML(t=0.2, reg=0.1)],
+]
+CLOSED = [RCA(), RCA(n_chunks=20, n_components=2), LDA(), LFDA(), LFDA(embedding="plain"), KISSME(), XQDA(), DMLMJ()]
+#: They make the passes they are told to.
+PASSES = [LEGO(), POLA(), OASIS(), LORETA(n_components=2), MOML(max_iter=3), SCML(max_iter=500), SDML(sparsity=0.2)]
+EVERY = [
+    *[Euclidean(), Covariance(), RecipeGMML(rounds=[(3, 0.5), (3, 0.2)], directions=3)],
+    *[*CLOSED, *PASSES, *ITERATING],
+]
 
 
 def name(estimator):
@@ -91,6 +118,11 @@ def test_it_goes_through_a_file(estimator, iris, tmp_path):
         (FlatGeo(n_components=2), ["--method", "flatgeo", "--rank", "2"]),
         (LMNN(n_neighbors=2), ["--method", "lmnn", "--set", "targets=2"]),
         (Covariance(), ["--method", "covariance"]),
+        (RCA(n_components=2), ["--method", "rca", "--rank", "2"]),
+        (LFDA(n_neighbors=5), ["--method", "lfda", "--set", "neighbors=5"]),
+        (LEGO(max_iter=2), ["--method", "lego", "--max-iterations", "2"]),
+        (SCML(n_bases=50, max_iter=500), ["--method", "scml", "--set", "bases=50", "--max-iterations", "500"]),
+        (RobustGMML(reg=0.1), ["--method", "robust-gmml", "--set", "lambda=0.1"]),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
@@ -106,7 +138,12 @@ def test_the_command_writes_the_same_bytes(estimator, options, command, iris, tm
     assert ours.read_bytes() == theirs.read_bytes()
 
 
-@pytest.mark.parametrize("estimator", [ITML(), MMC(), MMC(diagonal=True), FlatGeo()], ids=name)
+FROM_PAIRS = [
+    *[ITML(), MMC(), MMC(diagonal=True), FlatGeo(), KISSME(), XQDA(), LDML(max_iter=1000), RobustGMML(), LEGO(), POLA()],
+]
+
+
+@pytest.mark.parametrize("estimator", FROM_PAIRS, ids=name)
 def test_it_learns_from_pairs_too(estimator, iris, pairs):
     X, _ = iris
     indices, marks = pairs
@@ -167,3 +204,23 @@ def test_parameters_are_in_the_file(iris, tmp_path):
         '{"bounds": null, "gamma": 0.25, "k": 5, "max_projections": 100000, "method": "itml", "seed": 0, '
         '"standardize": false, "tolerance": 0.01}'
     )
+
+
+def test_regression_finds_the_columns_that_matter(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(150, 4)) * [1.0, 100.0, 1.0, 0.01]
+    y = np.sin(6 * X[:, 0]) + 2 * X[:, 2]
+    fitted = MLKR().fit(X, y)
+    # In units of the columns' deviations.
+    weights = np.diag(fitted.get_mahalanobis_matrix()) * X.var(axis=0)
+    assert min(weights[[0, 2]]) > 5 * max(weights[[1, 3]])
+    assert fitted.converged_ and fitted.objective_ < 0.1 * len(y) * y.var()
+    save(fitted, tmp_path / "m.safetensors")
+    again = load(tmp_path / "m.safetensors")
+    assert isinstance(again, MLKR) and again.get_params() == MLKR(random_state=0).get_params()
+    assert (again.transform(X) == fitted.transform(X)).all()
+    assert MLKR(standardize=False).fit(X, y).scale_ is None
+    with pytest.raises(ValueError, match="150, 149"):
+        MLKR().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="max_iter is 0"):
+        MLKR(max_iter=0).fit(X, y)

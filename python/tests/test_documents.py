@@ -15,10 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ["mahala", *(module.name for module in pkgutil.walk_packages(mahala.__path__, "mahala."))]
 
 
-#: Blocks that need another environment: metric-learn's, or Spark's.
-ELSEWHERE = re.compile("metric_learn|mahala.spark")
+#: Blocks that need another environment: Spark's.
+ELSEWHERE = re.compile("mahala.spark")
 #: What these modules need beyond the package's own dependencies.
-ENGINES = {"mahala.dask": "dask", "mahala.spark": "pyspark"}
+ENGINES = {"mahala.dask": "dask", "mahala.river": "river", "mahala.spark": "pyspark"}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -31,7 +31,18 @@ def test_docstrings(name):
     assert failed == 0
 
 
-@pytest.mark.parametrize("document", ["docs/python/guide.md", "python/README.md", "docs/python/metric-learn.md", "docs/cluster.md"])
+DOCUMENTS = [
+    "docs/cluster.md",
+    "docs/index.md",
+    "docs/migration/pydml.md",
+    "docs/migration/scikit-learn.md",
+    "docs/python/guide.md",
+    "docs/python/metric_learn.md",
+    "python/README.md",
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_blocks_of_code_run_from_top_to_bottom(document):
     text = (ROOT / document).read_text(encoding="utf-8")
     if "import faiss" in text:
@@ -44,7 +55,7 @@ def test_blocks_of_code_run_from_top_to_bottom(document):
         line = text[: block.start(1)].count("\n")
         # Blank lines before, so that errors name the line of the document.
         exec(compile("\n" * line + block[1], str(ROOT / document), "exec"), names)
-    assert blocks or "metric-learn" in document
+    assert blocks
 
 
 def test_every_public_name_has_a_docstring():
@@ -100,7 +111,7 @@ def test_the_stub_names_what_the_compiled_part_has():
     named = set(re.findall(r"^(?:def|class) (\w+)", stub, re.MULTILINE))
     assert named == {name for name in dir(_mahala) if not name.startswith("__")}
     methods = set(re.findall(r"^    def (\w+)", stub, re.MULTILINE)) - {"__new__", "__len__"}
-    compiled = {*dir(_mahala.Moments), *dir(_mahala.Window)}
+    compiled = {*dir(_mahala.Moments), *dir(_mahala.Online), *dir(_mahala.Window)}
     assert methods == {name for name in compiled if not name.startswith("__")}
 
 

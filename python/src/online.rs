@@ -1,0 +1,86 @@
+//! Online learners as a Python class.
+
+use crate::array::{mat_out, rows_of};
+use crate::run::to_python;
+use mahala::Error;
+use mahala_baselines::online::{
+    Online as State, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis, OnlinePola,
+};
+use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+
+/// A learner that sees one pair or triplet at a time.
+#[pyclass(module = "mahala._mahala")]
+pub(crate) struct Online(Box<dyn State + Send + Sync>);
+
+/// Which learner, with its parameters.
+#[derive(Deserialize)]
+#[serde(tag = "method", rename_all = "lowercase", deny_unknown_fields)]
+enum Method {
+    Gmml { t: f64, lambda: f64 },
+    Lego { step: f64, bounds: (f64, f64) },
+    Loreta { rank: Option<usize>, step: f64, seed: u64 },
+    Moml { step: f64 },
+    Oasis { aggressiveness: f64 },
+    Pola {},
+}
+
+impl Method {
+    fn state(self, columns: usize) -> Result<Box<dyn State + Send + Sync>, Error> {
+        Ok(match self {
+            Self::Gmml { t, lambda } => Box::new(OnlineGmml::new(columns, t, lambda)?),
+            Self::Lego { step, bounds } => Box::new(OnlineLego::new(columns, step, bounds)?),
+            Self::Loreta { rank, step, seed } => {
+                Box::new(OnlineLoreta::new(columns, rank.unwrap_or(columns), step, seed)?)
+            }
+            Self::Moml { step } => Box::new(OnlineMoml::new(columns, step)?),
+            Self::Oasis { aggressiveness } => Box::new(OnlineOasis::new(columns, aggressiveness)?),
+            Self::Pola {} => Box::new(OnlinePola::new(columns)?),
+        })
+    }
+}
+
+#[pymethods]
+impl Online {
+    /// A learner that has seen nothing; `parameters` are JSON, with the method's name.
+    #[new]
+    fn new(columns: usize, parameters: &str) -> PyResult<Self> {
+        let method: Method =
+            serde_json::from_str(parameters).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        method.state(columns).map(Self).map_err(|error| to_python(&error))
+    }
+
+    /// The losses before each update, one row of `first` and `second` after the other.
+    fn update_pairs<'py>(
+        &mut self,
+        first: &Bound<'py, PyAny>,
+        second: &Bound<'py, PyAny>,
+        similar: Vec<bool>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let [a, b] = [rows_of(first)?, rows_of(second)?];
+        let update = |(i, similar): (usize, bool)| self.0.update_pair(a.row(i), b.row(i), similar);
+        let losses: Result<Vec<f64>, Error> = similar.into_iter().enumerate().map(update).collect();
+        Ok(PyArray1::from_vec(first.py(), losses.map_err(|error| to_python(&error))?))
+    }
+
+    /// The losses before each update: a row of `anchor` should be nearer to that of `near` than to that of `far`.
+    fn update_triplets<'py>(
+        &mut self,
+        anchor: &Bound<'py, PyAny>,
+        near: &Bound<'py, PyAny>,
+        far: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let [a, p, q] = [rows_of(anchor)?, rows_of(near)?, rows_of(far)?];
+        let update = |i: usize| self.0.update_triplet(a.row(i), p.row(i), q.row(i));
+        let losses: Result<Vec<f64>, Error> = (0..a.len()).map(update).collect();
+        Ok(PyArray1::from_vec(anchor.py(), losses.map_err(|error| to_python(&error))?))
+    }
+
+    /// The components of the metric of everything seen so far.
+    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let metric = self.0.metric().map_err(|error| to_python(&error))?;
+        Ok(mat_out(py, metric.components()))
+    }
+}
