@@ -1,0 +1,44 @@
+"""The reference of the command, from its own help: `command.py PROGRAM` writes docs/reference/command.md, `--check` compares it."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs" / "reference" / "command.md"
+HEAD = """# The command
+
+What `mahala COMMAND --help` prints, for every command; `python site/command.py PROGRAM` writes this page.
+Data go to stdout, messages to stderr. [Exit codes](exit-codes.md) · [files](files.md) · [first steps](../shell.md)
+
+"""
+
+
+def main():
+    program = sys.argv[1]
+    text = page(program)
+    if "--check" in sys.argv[2:]:
+        same = PAGE.read_text(encoding="utf-8") == text
+        print("ok     the reference of the command is current" if same else f"FAILED {PAGE.name}: run site/command.py {program}")
+        print(f"{int(same)} passed, {int(not same)} failed")
+        sys.exit(not same)
+    PAGE.write_text(text, encoding="utf-8")
+
+
+def page(program):
+    top = help_of(program)
+    names = re.findall(r"^  (\w+) ", top.split("Commands:\n")[1].split("\nOptions:")[0], re.MULTILINE)
+    parts = [HEAD, f"```text\n{top}```\n"]
+    for name in names:
+        if name != "help":
+            parts.append(f"\n## mahala {name}\n\n```text\n{help_of(program, name)}```\n")
+    return "".join(parts)
+
+
+def help_of(program, *command):
+    done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
+    return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines()) + "\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""What mkdocs does beyond its own: documents that live elsewhere become pages, and links between files of the repository lead on.
+
+The documents link to each other as files, so that they can be read in the repository too. Here a link to a file that is a page of
+the site becomes a link to the page, and a link to any other file a link to the repository.
+"""
+
+import pathlib
+import posixpath
+import re
+
+from mkdocs.structure.files import File
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REPOSITORY = "https://github.com/mahala-rs/mahala/blob/main/"
+#: Documents outside docs/, and their place in the site.
+ELSEWHERE = {
+    "ARCHITECTURE.md": "architecture.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "data/README.md": "data.md",
+}
+#: The results of the experiments, with their figures and tables.
+RESULTS = {".md", ".svg", ".csv", ".json", ".html"}
+# [words](target) and [words](target#anchor), not within code.
+LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+HREF = re.compile(r'(href=")([^"#]+)(["#])')
+SHIM = "https://unpkg.com/iframe-worker/shim"
+FENCE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
+
+
+def on_files(files, config):
+    for source, place in places().items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
+    for source, place in places().items():
+        if place.endswith(".html"):
+            files.remove(files.get_file_from_path(place))
+            text = (ROOT / source).read_text(encoding="utf-8")
+            text = HREF.sub(lambda link: link[1] + built(led_on(link[2], source, place, files)) + link[3], text)
+            files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    source = {place: source for source, place in places().items()}.get(page.file.src_uri, "docs/" + page.file.src_uri)
+    parts = FENCE.split(markdown)
+    parts[::2] = [LINK.sub(lambda link: link[1] + led_on(link[2], source, page.file.src_uri, files) + (link[3] or "") + link[4], part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def places():
+    """The path in the repository and in the site of each document outside docs/."""
+    found = dict(ELSEWHERE)
+    for path in sorted((ROOT / "experiments" / "results").iterdir()):
+        if path.suffix in RESULTS:
+            found[f"experiments/results/{path.name}"] = f"results/{path.name}"
+    return found
+
+
+def on_post_page(output, page, config):
+    """Nothing is fetched: neither the theme's help for a search without a server, nor the repository's stars."""
+    output = output.replace(' data-md-component="source"', "")
+    return output.replace(SHIM, posixpath.relpath("worker.js", posixpath.dirname(page.file.dest_uri) or "."))
+
+
+def built(target):
+    """The name a page has when it is built."""
+    return target if "://" in target else re.sub(r"\.md$", ".html", target)
+
+
+def led_on(target, source, place_of_page, files):
+    """The target of a link in a document of the repository, from its page of the site."""
+    if "://" in target or target.startswith(("mailto:", "/")):
+        return target
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    place = places().get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
+    if place and files.get_file_from_path(place):
+        return posixpath.relpath(place, posixpath.dirname(place_of_page) or ".")
+    return REPOSITORY + path if (ROOT / path).exists() else target
