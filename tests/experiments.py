@@ -160,6 +160,9 @@ def opens(path, figures, tables):
             assert (page_colour == "rgb(255, 255, 255)") == (scheme == "light"), page_colour
             wide = page.value("document.documentElement.scrollWidth <= window.innerWidth")
             assert wide, "the page is wider than its window"
+            page.call("Emulation.setDeviceMetricsOverride", width=1200, height=900, deviceScaleFactor=1, mobile=False)
+            cut = page.value("[...document.querySelectorAll('table')].filter(t => t.scrollWidth > t.parentElement.clientWidth).length")
+            assert cut == 0, f"{cut} tables run over the right edge at 1,200 pixels"
 
 
 # For each figure how many shapes have an extent, and whether it takes up room.

@@ -140,7 +140,7 @@ const STYLE: &str = "\
 @media screen and (prefers-color-scheme:dark){:root{--page:#12161b;--ink:#e6e9ec;--muted:#a6b0ba;--line:#2f3740;--head:#1b2128;--link:#6cb2ee}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}
-main{max-width:66rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
+main{max-width:72rem;margin:0 auto;padding:1.5rem 1.25rem 4rem}
 h1{font-size:1.7rem;line-height:1.25}
 h2{font-size:1.25rem;margin:2.2em 0 .5em;border-bottom:1px solid var(--line);padding-bottom:.2em}
 p,li{max-width:48rem}
