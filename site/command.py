@@ -1,5 +1,7 @@
 """The reference of the command, from its own help: `command.py PROGRAM` writes docs/reference/command.md, `--check` compares it."""
 
+import difflib
+import os
 import pathlib
 import re
 import subprocess
@@ -18,7 +20,9 @@ def main():
     program = sys.argv[1]
     text = page(program)
     if "--check" in sys.argv[2:]:
-        same = PAGE.read_text(encoding="utf-8") == text
+        committed = PAGE.read_text(encoding="utf-8")
+        same = committed == text
+        sys.stdout.writelines(difflib.unified_diff(committed.splitlines(True), text.splitlines(True), str(PAGE.name), "the command's help", n=1))
         print("ok     the reference of the command is current" if same else f"FAILED {PAGE.name}: run site/command.py {program}")
         print(f"{int(same)} passed, {int(not same)} failed")
         sys.exit(not same)
@@ -27,7 +31,7 @@ def main():
 
 def page(program):
     top = help_of(program)
-    names = re.findall(r"^  (\w+) ", top.split("Commands:\n")[1].split("\nOptions:")[0], re.MULTILINE)
+    names = re.findall(r"^  ([\w-]+) ", top.split("Commands:\n")[1].split("\nOptions:")[0], re.MULTILINE)
     parts = [HEAD, f"```text\n{top}```\n"]
     for name in names:
         if name != "help":
@@ -36,7 +40,10 @@ def page(program):
 
 
 def help_of(program, *command):
-    done = subprocess.run([program, *command, "--help"], capture_output=True, text=True, check=True)
+    """The help at its greatest width, whatever terminal and language this runs in."""
+    surroundings = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    asked = [program, *command, "--help"]
+    done = subprocess.run(asked, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=True, env=surroundings)
     return "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines()) + "\n"
 
 
