@@ -122,8 +122,8 @@ def balance():
         learn, test, y_learn, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
         keep = (y_learn < 2) | (np.random.default_rng(seed).random(len(y_learn)) < 0.2)
         learn, y_learn, row = learn[keep], y_learn[keep], []
-        for choice in (None, "classes", "class-pairs"):
-            gmml = GMML(t="cv", balance=choice).fit(learn, y_learn)
+        for choice in (None, "balanced", "balanced-pairs"):
+            gmml = GMML(t="cv", class_weight=choice).fit(learn, y_learn)
             knn = KNeighborsClassifier().fit(gmml.transform(learn), y_learn)
             row.append(100 * (1 - balanced_accuracy_score(y_test, knn.predict(gmml.transform(test)))))
         errors.append(row)
@@ -131,8 +131,8 @@ def balance():
     print("balance, mean error of classes (%):", errors.mean(axis=0).round(2), "better than none:",
           (errors[:, 1:] < errors[:, :1]).sum(axis=0), "of", len(errors))  # fmt: skip
     figure, axes = plt.subplots(figsize=(5.4, 3.4))
-    bars(axes, ["None", '"classes"', '"class-pairs"'], errors, [GREY, BLUE, GREEN])
-    axes.set(ylabel="mean error of the classes (%)", xlabel="balance", title="Digits: two classes whole, a fifth of the others")
+    bars(axes, ["None", '"balanced"', '"balanced-pairs"'], errors, [GREY, BLUE, GREEN])
+    axes.set(ylabel="mean error of the classes (%)", xlabel="class_weight", title="Digits: two classes whole, a fifth of the others")
     return figure
 
 

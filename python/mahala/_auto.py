@@ -26,12 +26,12 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     ----------
     reduce : bool, default=False
         Learn inside leading directions, whatever else might do better.
-    k : int, default=5
+    n_neighbors : int, default=5
         Neighbours that vote.
     budget : float, default=20.0
         At most this many times the work of a fit that chooses t alone.
-    selection_rows : int, default=2000
-        Choose on at most this many rows, drawn at random.
+    max_samples : int or float in (0, 1], default=2000
+        Choose on at most this many rows, or on this share of them, drawn at random.
     random_state : int, RandomState instance or None, default=None
         Decides the folds. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
@@ -75,16 +75,16 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self,
         *,
         reduce: bool = False,
-        k: int = 5,
+        n_neighbors: int = 5,
         budget: float = 20.0,
-        selection_rows: int = 2_000,
+        max_samples: int | float = 2_000,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.reduce = reduce
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.budget = budget
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
 

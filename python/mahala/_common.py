@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -110,13 +111,37 @@ def seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def selection_rows(estimator: Any, default: int) -> int:
-    """The most rows a choice is made on."""
-    rows = estimator.selection_rows
-    return default if rows is None else count("selection_rows", rows, 4)
+def most_samples(estimator: Any, default: int, n_samples: int | None) -> int:
+    """The most rows a choice is made on: a whole number, or a share of the rows."""
+    wanted = estimator.max_samples
+    if wanted is None:
+        return default
+    if isinstance(wanted, Real) and not isinstance(wanted, (Integral, bool)):
+        share = float(wanted)
+        if not 0 < share <= 1:
+            raise ValueError(f"max_samples is {wanted!r}; as a share of the rows it must be above 0 and at most 1")
+        if n_samples is None:
+            raise ValueError(f"max_samples is {wanted!r}, a share of rows, and there are no rows here; give a whole number")
+        return max(4, round(share * n_samples))
+    return count("max_samples", wanted, 4)
 
 
-def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, Any]:
+#: Values of ``class_weight`` that the library knows by its own names.
+BALANCES = {"balanced": "classes", "balanced-pairs": "class-pairs"}
+
+
+def balance(class_weight: Any) -> str | None:
+    """How classes are balanced, by the library's name; weights that are given are weights of rows."""
+    if class_weight is None or isinstance(class_weight, Mapping):
+        return None
+    if not isinstance(class_weight, str) or class_weight not in BALANCES:
+        raise ValueError(
+            f"class_weight is {class_weight!r}; it must be None, 'balanced', 'balanced-pairs' or a dict of weights by class"
+        )
+    return BALANCES[class_weight]
+
+
+def learning_params(estimator: Any, n_features: int, n_samples: int | None = None, **fixed: Any) -> dict[str, Any]:
     """The parameters of an estimator, checked, under the compiled part's names."""
     t = estimator.t
     if isinstance(t, str):
@@ -146,9 +171,9 @@ def learning_params(estimator: Any, n_features: int, **fixed: Any) -> dict[str, 
         "folds": 5,
         "splits": None,
         "groups": None,
-        "selection_rows": selection_rows(estimator, 20_000),
+        "selection_rows": most_samples(estimator, 20_000, n_samples),
         "seed": seed(estimator.random_state),
-        "balance": getattr(estimator, "balance", None),
+        "balance": balance(getattr(estimator, "class_weight", None)),
     }
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
@@ -211,9 +236,9 @@ def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: An
 def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> dict[str, Any]:
     """The plan of an estimator in automatic mode; ``groups`` are those of the rows, or None."""
     parameters = {
-        "k": count("k", estimator.k, 1),
+        "k": count("n_neighbors", estimator.n_neighbors, 1),
         "budget": number("budget", estimator.budget),
-        "selection_rows": selection_rows(estimator, 2_000),
+        "selection_rows": most_samples(estimator, 2_000, len(X)),
         "seed": seed(estimator.random_state),
     }
     names = None if groups is None else group_names(X, groups)

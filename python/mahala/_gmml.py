@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +25,7 @@ from ._common import (
     folds,
     issparse,
     learning_params,
+    number,
     threads,
 )
 from ._constraint_input import formed_tuples, whole_numbers
@@ -65,18 +67,19 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         more columns than rows all directions are followed without it.
     standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
-    balance : {None, "classes", "class-pairs"}, default=None
-        Whether classes of unequal size count the same: None, every row does; "classes", every class (a row of
-        class c weighs n / (n_classes n_c)); "class-pairs", every class, and every pair of classes adds the same
-        amount to D, near or far. t is then chosen by the mean of the classes' errors. Only with ``pairs="all"``.
-    k : int, default=5
+    class_weight : {"balanced", "balanced-pairs"}, dict or None, default=None
+        Whether classes of unequal size count the same: None, every row does; "balanced", every class (a row of
+        class c weighs n / (n_classes n_c)); "balanced-pairs", every class, and every pair of classes adds the same
+        amount to D, near or far. t is then chosen by the mean of the classes' errors. A dict gives the weight of each
+        class, 1 for those it leaves out: rows are weighted by it, and by ``sample_weight``. Only with ``pairs="all"``.
+    n_neighbors : int, default=5
         Neighbours that vote when t is chosen.
     cv : int, splitter or iterable of splits, default=5
         What t is chosen on. A number: so many random folds, the same as the command's. A scikit-learn splitter
         (``GroupKFold()``, ``TimeSeriesSplit()``), or training and held-out row numbers: S and D are learned on the
         training rows of each split, and the error is that of its held-out rows.
-    selection_rows : int, default=20000
-        Choose t on at most this many rows, drawn at random.
+    max_samples : int or float in (0, 1], default=20000
+        Choose t on at most this many rows, or on this share of them, drawn at random.
     random_state : int, RandomState instance or None, default=None
         Decides folds and sampled pairs. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
@@ -127,12 +130,12 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         n_components: int | float | None = None,
         principal: int | None = None,
         standardize: bool = False,
-        k: int = 5,
+        n_neighbors: int = 5,
         cv: Any = 5,
-        selection_rows: int = 20_000,
+        max_samples: int | float = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
-        balance: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -143,12 +146,12 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.n_components = n_components
         self.principal = principal
         self.standardize = standardize
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.cv = cv
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.balance = balance
+        self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> GMML:
         """Learns from rows and labels.
@@ -172,9 +175,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         X, y = self._check_labelled(X, y, reset=True)
         classes, codes = encode(y)
         params, names = self._params(X, y, groups), class_names(classes)
+        sample_weight = self._weights(X, y, sample_weight)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            self._check_summable("sample_weight")
             X = dense(X)
             classes = classes[np.bincount(codes, weights=sample_weight, minlength=len(classes)) > 0]
         check_two(classes)
@@ -187,12 +189,13 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self._moments: Moments | None = None
         warn_of_labels(classes, len(y))
         warn_of_ridge(self.diagnostics_)
-        if len(self.t_path_) and sample_weight is None and self.balance is None:
+        if len(self.t_path_) and sample_weight is None and self.class_weight is None:
             warn_of_error(self.t_path_[:, 1].min(), codes)
         return self
 
     def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> GMML:
-        for name, given in (("sample_weight", sample_weight), ("groups", groups)):
+        weights = self.class_weight if isinstance(self.class_weight, Mapping) else None
+        for name, given in (("sample_weight", sample_weight), ("groups", groups), ("class_weight", weights)):
             if given is not None:
                 raise ValueError(f"{name} needs one label a row; y has several")
         if not isinstance(self.cv, Integral):
@@ -296,6 +299,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             raise ValueError(
                 f"t is {self.t!r}, but moments hold no rows to cross-validate on; give t (for instance GMML(t=0.5))"
             )
+        if isinstance(self.class_weight, Mapping):
+            raise ValueError("class_weight is a dict, but moments hold rows already weighted: weigh them in Moments.update")
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self.n_features_in_ = moments.n_features
@@ -341,7 +346,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         check_distinct(seen)
         moments = Moments(X.shape[1]) if first else self._moments
         assert moments is not None
-        moments.forget(forgetting).update(X, y, sample_weight, n_jobs=self.n_jobs)
+        moments.forget(forgetting).update(X, y, self._weights(X, y, sample_weight), n_jobs=self.n_jobs)
         self.classes_ = getattr(self, "_known", seen)
         self._moments = moments
         if len(moments.classes) < 2 or max(moments.counts) < 2:
@@ -377,6 +382,16 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         )
         return X, check_classes(y)
 
+    def _weights(self, X: Any, y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64] | None:
+        """The weight of each row: its own, times that of its class."""
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            self._check_summable("sample_weight")
+        if isinstance(self.class_weight, Mapping):
+            self._check_summable("class_weight")
+            return class_weights(self.class_weight, y, sample_weight)
+        return sample_weight
+
     def _check_summable(self, what: str) -> None:
         if self.pairs != "all":
             raise ValueError(f"{what} needs pairs='all'; pairs is {self.pairs!r}")
@@ -390,9 +405,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def _params(self, X: Any, y: Any, groups: Any = None, *, chosen: bool = False) -> dict[str, Any]:
         if not isinstance(self.pairs, str) or self.pairs not in ("all", "sampled"):
             raise ValueError(f"pairs is {self.pairs!r}; it must be 'all' or 'sampled'")
-        sampled, k = self.pairs == "sampled", count("k", self.k, 1)
+        sampled, k = self.pairs == "sampled", count("n_neighbors", self.n_neighbors, 1)
         principal = None if self.principal is None else count("principal", self.principal, 1)
-        params = learning_params(self, self.n_features_in_, sampled=sampled, k=k, principal=principal)
+        rows = None if y is None else len(y)
+        params = learning_params(self, self.n_features_in_, rows, sampled=sampled, k=k, principal=principal)
         return params | folds(self.cv, X, y, groups, used=isinstance(self.t, str) and not chosen)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -413,6 +429,19 @@ def is_label_sets(y: Any) -> bool:
     except ValueError:
         return False
     return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
+
+
+def class_weights(given: Mapping[Any, Any], y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
+    """Weights of rows from those of classes; of rows that have weights, the product."""
+    classes, codes = np.unique(y, return_inverse=True)
+    known = set(classes.tolist())
+    for label, weight in given.items():
+        if label not in known:
+            raise ValueError(f"class_weight has a weight for {label!r}, which is not in y; its classes are {classes.tolist()}")
+        if number("class_weight", weight) < 0:
+            raise ValueError(f"class_weight of {label!r} is {weight}; it must be 0 or above")
+    weights = np.array([float(given.get(label, 1.0)) for label in classes.tolist()])[codes.ravel()]
+    return weights if sample_weight is None else weights * sample_weight
 
 
 def dense(X: Any) -> Any:

@@ -47,7 +47,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ``exp(-gamma |x - y|^2)``, ``(gamma x.y + coef0)^degree``, ``x.y``, a matrix given in place of X, or
         a function of two tables that returns their kernel values. "auto" chooses everything, as ``AutoGMML`` does,
         and a kernel of the first kind where it does clearly better than the columns themselves; then nothing but
-        ``k``, ``budget``, ``selection_rows``, ``random_state`` and ``n_jobs`` can be given.
+        ``n_neighbors``, ``budget``, ``max_samples``, ``random_state`` and ``n_jobs`` can be given.
     gamma : "scale" or float, default="scale"
         "scale" is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -55,9 +55,9 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     landmarks : int or None, default=None
         Take the kernel with this many rows, drawn at random (Nystroem). None: with all up to 5,000 rows, else
         with 1,000; ``diagnostics_["span"]["outside"]`` tells what share of the rows is left out.
-    t, reg, n_components, standardize, k, cv, random_state, n_jobs
+    t, reg, n_components, standardize, n_neighbors, cv, random_state, n_jobs
         As for ``GMML``; ``reg`` takes the identity for prior.
-    selection_rows : int or None, default=None
+    max_samples : int, float in (0, 1] or None, default=None
         The choices are made on at most this many rows, drawn at random. None: 2,000 for "auto", 20,000 for t alone.
     shrinkage : float in [0, 1] or None, default=None
         Shrinks S and D towards their diagonals in the principal axes of feature space.
@@ -117,10 +117,10 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         shrinkage: float | None = None,
         n_components: int | None = None,
         standardize: bool = False,
-        k: int = 5,
+        n_neighbors: int = 5,
         budget: float = 20.0,
         cv: Any = 5,
-        selection_rows: int | None = None,
+        max_samples: int | float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -134,10 +134,10 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.shrinkage = shrinkage
         self.n_components = n_components
         self.standardize = standardize
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.budget = budget
         self.cv = cv
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -160,7 +160,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         gamma = self._gamma(X)
         self.gamma_: float | None = gamma
         self._given = np.array(X) if callable(self.kernel) else None
-        params = learning_params(self, max(X.shape), k=count("k", self.k, 1))
+        params = learning_params(self, max(X.shape), len(X), k=count("n_neighbors", self.n_neighbors, 1))
         params |= folds(self.cv, X, y, groups, used=isinstance(self.t, str))
         landmarks = None if self.landmarks is None else count("landmarks", self.landmarks, 1)
         kernel = self._kernel(gamma)

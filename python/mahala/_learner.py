@@ -32,12 +32,10 @@ NAMES = {
 }
 #: Whole numbers, with the least that makes sense.
 COUNTS = {
-    "selection_rows": 4,
     "n_components": 1,
     "directions": 1,
     "max_iter": 1,
     "min_iter": 0,
-    "k": 1,
     "n_neighbors": 1,
     "n_impostors": 1,
     "n_bases": 1,

@@ -38,7 +38,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         s; "auto" chooses it by cross-validation. 0 is among the values tried.
     n_neighbors : int, default=5
         Neighbours that vote.
-    t, reg, shrinkage, prior, standardize, cv, selection_rows, random_state, n_jobs
+    t, reg, shrinkage, prior, standardize, cv, max_samples, random_state, n_jobs
         As for ``GMML``.
 
     Attributes
@@ -78,7 +78,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         prior: Any = "identity",
         standardize: bool = False,
         cv: Any = 5,
-        selection_rows: int = 20_000,
+        max_samples: int | float = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -92,7 +92,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.prior = prior
         self.standardize = standardize
         self.cv = cv
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -111,7 +111,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         classes, codes = encode(check_classes(y))
         if len(classes) < 2:
             raise ValueError(f"The number of classes has to be greater than one; got {len(classes)} class")
-        params = learning_params(self, self.n_features_in_, k=k)
+        params = learning_params(self, self.n_features_in_, len(X), k=k)
         params |= folds(self.cv, X, y, groups, used=isinstance(self.t, str) or isinstance(self.share, str))
         learned = _mahala.fit_local(
             X, class_names(classes), codes, params, self._clusters(len(X)), self._share(), threads(self.n_jobs)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
 from ._auto import AutoGMML
-from ._common import class_names, classes_of, encode, label_type
+from ._common import BALANCES, class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN
@@ -269,14 +269,15 @@ def common(params: dict[str, Any]) -> dict[str, Any]:
         "n_components": params.get("rank"),
         "standardize": params.get("standardize", False),
         "cv": params.get("folds", 5),
-        "selection_rows": params.get("selection_rows", 20_000),
+        "max_samples": params.get("selection_rows", 20_000),
         "random_state": params.get("seed", 0),
     }
 
 
 def chosen_by(params: dict[str, Any]) -> dict[str, Any]:
     """What the automatic mode was given."""
-    chosen = {name: params[name] for name in ("k", "budget", "selection_rows") if name in params}
+    names = {"k": "n_neighbors", "budget": "budget", "selection_rows": "max_samples"}
+    chosen = {ours: params[theirs] for theirs, ours in names.items() if theirs in params}
     return chosen | {"random_state": params.get("seed", 0)}
 
 
@@ -292,11 +293,10 @@ def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | Aut
         estimator = GMMLPairs(**wanted, calibration=method)
         estimator.classes_ = np.array([-1, 1])
         return estimator
-    balance = params.get("balance", "none")
-    wanted["balance"] = None if balance == "none" else balance
+    wanted["class_weight"] = {theirs: ours for ours, theirs in BALANCES.items()}.get(params.get("balance", "none"))
     wanted["principal"] = params.get("principal")
     wanted["shrinkage_target"] = params.get("shrinkage_target", "diagonal")
-    return GMML(**wanted, pairs=params.get("pairs", "all"), k=params.get("k", 5))
+    return GMML(**wanted, pairs=params.get("pairs", "all"), n_neighbors=params.get("k", 5))
 
 
 def restored_kernel(content: dict[str, Any], params: dict[str, Any]) -> KernelGMML:
@@ -309,7 +309,7 @@ def restored_kernel(content: dict[str, Any], params: dict[str, Any]) -> KernelGM
         name = {"polynomial": "poly"}.get(kernel["kernel"], kernel["kernel"])
         given = {key: kernel[key] for key in ("gamma", "degree", "coef0") if key in kernel}
         estimator = KernelGMML(
-            kernel=name, landmarks=params.get("landmarks"), k=params.get("k", 5), **given, **common(params)
+            kernel=name, landmarks=params.get("landmarks"), n_neighbors=params.get("k", 5), **given, **common(params)
         )
         estimator.gamma_ = kernel.get("gamma", 1.0)
         fitted = estimator._kernel(estimator.gamma_)

@@ -32,7 +32,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
     ----------
     t : "cv" or float in [0, 1], default="cv"
         As for ``GMML``; "cv" chooses the t whose distances rank held-out pairs best.
-    reg, shrinkage, prior, n_components, standardize, cv, selection_rows, random_state, n_jobs
+    reg, shrinkage, prior, n_components, standardize, cv, max_samples, random_state, n_jobs
         As for ``GMML``.
     calibration : {None, "platt", "isotonic"}, default=None
         With it ``predict_proba`` says how likely pairs are similar. Every pair's distance is measured by a metric
@@ -76,7 +76,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         n_components: int | None = None,
         standardize: bool = False,
         cv: Any = 5,
-        selection_rows: int = 20_000,
+        max_samples: int | float = 20_000,
         preprocessor: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -89,7 +89,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         self.n_components = n_components
         self.standardize = standardize
         self.cv = cv
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.preprocessor = preprocessor
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -130,7 +130,7 @@ class GMMLPairs(ClassifierMixin, MetricMixin):
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         self.n_features_in_ = pairs.shape[2]
-        params = learning_params(self, self.n_features_in_)
+        params = learning_params(self, self.n_features_in_, len(pairs))
         if self.calibration not in (None, "platt", "isotonic"):
             raise ValueError(f"calibration is {self.calibration!r}; it must be None, 'platt' or 'isotonic'")
         held_out = isinstance(self.t, str) or self.calibration is not None

@@ -64,7 +64,7 @@ def fit(
 
     Workers sum each partition; the sums are merged in groups of eight by the position of the partitions, so that the
     same partitions give the same bits. The client solves. Unless t is a number, it is chosen by cross-validation on at
-    most ``selection_rows`` rows that are drawn at random and brought to the client: a second pass over the data, so
+    most ``max_samples`` rows that are drawn at random and brought to the client: a second pass over the data, so
     keep them in the workers' memory (``persist``) if they are costly to make.
 
     Parameters

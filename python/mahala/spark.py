@@ -64,7 +64,7 @@ def fit(
 
     Executors sum each partition; the sums are merged in groups of eight by partition number, so that the same
     partitions give the same bits. The driver solves. Unless t is a number, it is chosen by cross-validation on at
-    most ``selection_rows`` rows that are drawn at random and brought to the driver: a second pass over the data, so
+    most ``max_samples`` rows that are drawn at random and brought to the driver: a second pass over the data, so
     cache them if they are costly to make.
 
     Parameters
@@ -152,10 +152,10 @@ LEARNING = {
     "shrinkageTarget": "shrinkage_target",
     "prior": "prior",
     "nComponents": "n_components",
-    "balance": "balance",
-    "k": "k",
+    "classWeight": "class_weight",
+    "nNeighbors": "n_neighbors",
     "cv": "cv",
-    "selectionRows": "selection_rows",
+    "maxSamples": "max_samples",
     "seed": "random_state",
 }
 
@@ -191,7 +191,7 @@ class GMMLEstimator(
         Defaults: "label", none, "gmml".
     onNullLabel, onNaN : {"error", "drop"}
         See ``fit``.
-    t, reg, shrinkage, shrinkageTarget, prior, nComponents, balance, k, cv, selectionRows, seed
+    t, reg, shrinkage, shrinkageTarget, prior, nComponents, classWeight, nNeighbors, cv, maxSamples, seed
         Parameters of ``mahala.GMML``; seed is its ``random_state``.
 
     Examples
@@ -206,10 +206,10 @@ class GMMLEstimator(
     shrinkageTarget: Param[str] = Param(Params._dummy(), "shrinkageTarget", "what is shrunk, and towards what", plain)
     prior: Param[Any] = Param(Params._dummy(), "prior", "prior metric", plain)
     nComponents: Param[Any] = Param(Params._dummy(), "nComponents", "coordinates to keep", plain)
-    balance: Param[Any] = Param(Params._dummy(), "balance", "whether classes count the same", plain)
-    k: Param[int] = Param(Params._dummy(), "k", "neighbours that vote when t is chosen", plain)
+    classWeight: Param[Any] = Param(Params._dummy(), "classWeight", "whether classes count the same", plain)
+    nNeighbors: Param[int] = Param(Params._dummy(), "nNeighbors", "neighbours that vote when t is chosen", plain)
     cv: Param[int] = Param(Params._dummy(), "cv", "folds when t is chosen", plain)
-    selectionRows: Param[int] = Param(Params._dummy(), "selectionRows", "rows on which t is chosen", plain)
+    maxSamples: Param[int] = Param(Params._dummy(), "maxSamples", "rows on which t is chosen", plain)
     seed: Param[int] = Param(Params._dummy(), "seed", "decides the rows and folds on which t is chosen", plain)
 
     def __init__(self, **params: Any) -> None:

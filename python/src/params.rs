@@ -111,7 +111,7 @@ impl Params<'_> {
             Some("classes") => Ok(Balance::Classes),
             Some("class-pairs") => Ok(Balance::ClassPairs),
             Some(other) => Err(PyValueError::new_err(format!(
-                "balance is '{other}'; it must be None, 'classes' or 'class-pairs'"
+                "the balance of classes is '{other}'; it must be None, 'classes' or 'class-pairs'"
             ))),
         }
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
 
 /// The library's names of parameters, and Python's where they differ.
-const NAMES: [(&str, &str); 12] = [
+const NAMES: [(&str, &str); 15] = [
     ("lambda", "reg"),
     ("rank", "n_components"),
     ("tolerance", "tol"),
@@ -27,6 +27,9 @@ const NAMES: [(&str, &str); 12] = [
     ("start", "init"),
     ("targets", "n_neighbors"),
     ("clusters", "n_clusters"),
+    ("k", "n_neighbors"),
+    ("selection_rows", "max_samples"),
+    ("balance", "class_weight"),
 ];
 
 /// How often Python is asked whether Ctrl-C was pressed.

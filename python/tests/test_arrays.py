@@ -116,7 +116,7 @@ def test_wrong_calls_of_the_compiled_part_raise(iris):
         _mahala.classify(X, ["a"], codes + 1, X, 1, None)
     with pytest.raises(ValueError, match="150 rows, but 3 labels"):
         _mahala.classify(X, ["a"], codes[:3], X, 1, None)
-    with pytest.raises(ValueError, match="k is 0"):
+    with pytest.raises(ValueError, match="n_neighbors is 0"):
         _mahala.neighbors(X, X, 0, None)
     with pytest.raises(ValueError, match="as many first as second"):
         _mahala.pair_distances((np.eye(4), np.zeros(4), None, None), X, X[:3], None)

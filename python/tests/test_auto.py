@@ -45,8 +45,8 @@ def test_it_refuses_what_it_cannot_do(wine):
         AutoGMML().fit(X, np.column_stack([y == 0, y == 1]).astype(int))
     for settings, words in [
         ({"budget": 0.5}, "budget is 0.5; it must be at least 1"),
-        ({"k": 0}, "k is 0"),
-        ({"selection_rows": 1}, "selection_rows is 1"),
+        ({"n_neighbors": 0}, "n_neighbors is 0"),
+        ({"max_samples": 1}, "max_samples is 1"),
         ({"random_state": -1}, "random_state is -1"),
     ]:
         with pytest.raises(ValueError, match=words):

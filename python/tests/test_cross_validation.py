@@ -53,8 +53,8 @@ def test_a_splitter_is_not_its_number_of_folds(wine):
 
 def test_groups_are_held_out_whole():
     X, y, groups = twins()
-    random = GMML(k=1).fit(X, y)
-    for grouped in (GMML(k=1, cv=GroupKFold(5)).fit(X, y, groups=groups), GMML(k=1).fit(X, y, groups=groups)):
+    random = GMML(n_neighbors=1).fit(X, y)
+    for grouped in (GMML(n_neighbors=1, cv=GroupKFold(5)).fit(X, y, groups=groups), GMML(n_neighbors=1).fit(X, y, groups=groups)):
         # The twin of a row votes for it in four random folds of five; never where groups stay whole.
         assert random.t_path_[:, 1].max() < 0.2 and grouped.t_path_[:, 1].min() > 0.25
     with pytest.raises(ValueError, match="groups"):
@@ -71,7 +71,7 @@ def test_groups_are_held_out_whole():
 def test_every_estimator_that_chooses_honours_splits_and_groups(kind):
     X, y, groups = twins()
     path = lambda estimator: estimator.t_path_ if kind is KernelGMML else estimator.share_path_
-    neighbours = {"k": 1} if kind is KernelGMML else {"n_neighbors": 1}
+    neighbours = {"n_neighbors": 1}
     random = path(kind(**neighbours).fit(X, y))
     for grouped in (
         kind(**neighbours, cv=GroupKFold(5)).fit(X, y, groups=groups),
@@ -96,18 +96,18 @@ def test_weights_and_sparse_rows_are_split_too():
     import scipy.sparse as sp
 
     X, y, groups = twins()
-    plain = GMML(k=1, cv=GroupKFold(4)).fit(X, y, groups=groups)
-    ones = GMML(k=1, cv=GroupKFold(4)).fit(X, y, sample_weight=np.ones(120), groups=groups)
-    sparse = GMML(k=1, cv=GroupKFold(4)).fit(sp.csr_matrix(X), y, groups=groups)
+    plain = GMML(n_neighbors=1, cv=GroupKFold(4)).fit(X, y, groups=groups)
+    ones = GMML(n_neighbors=1, cv=GroupKFold(4)).fit(X, y, sample_weight=np.ones(120), groups=groups)
+    sparse = GMML(n_neighbors=1, cv=GroupKFold(4)).fit(sp.csr_matrix(X), y, groups=groups)
     assert (ones.t_path_ == plain.t_path_).all() and (sparse.t_path_ == plain.t_path_).all()
     # A row without weight is in no split any more.
     weight = (np.arange(120) >= 10).astype(float)
-    without = GMML(k=1, cv=GroupKFold(4)).fit(X, y, sample_weight=weight, groups=groups)
+    without = GMML(n_neighbors=1, cv=GroupKFold(4)).fit(X, y, sample_weight=weight, groups=groups)
     splits = [
         (train[train >= 10] - 10, held_out[held_out >= 10] - 10)
         for train, held_out in GroupKFold(4).split(X, y, groups)
     ]
-    assert np.allclose(without.t_path_, GMML(k=1, cv=splits).fit(X[10:], y[10:]).t_path_)
+    assert np.allclose(without.t_path_, GMML(n_neighbors=1, cv=splits).fit(X[10:], y[10:]).t_path_)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,6 @@ def test_partial_fit_chooses_on_the_splits_of_its_first_batch(wine):
 
 def test_the_automatic_mode_keeps_groups_whole():
     X, y, groups = twins()
-    random, grouped = AutoGMML(k=1).fit(X, y), AutoGMML(k=1).fit(X, y, groups=groups)
+    random, grouped = AutoGMML(n_neighbors=1).fit(X, y), AutoGMML(n_neighbors=1).fit(X, y, groups=groups)
     best = lambda auto: min(trial["error"] for trial in auto.trials_)
     assert best(random) < 0.2 and best(grouped) > 0.25

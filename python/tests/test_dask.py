@@ -81,9 +81,9 @@ def test_a_column_of_arrays_gives_what_columns_give():
 
 
 def test_t_is_chosen_on_a_sample_that_depends_on_the_seed_alone():
-    first, again = (fit_frame(selection_rows=400, random_state=5) for _ in range(2))
+    first, again = (fit_frame(max_samples=400, random_state=5) for _ in range(2))
     assert first.t_ == again.t_ and np.array_equal(first.t_path_, again.t_path_) and len(first.t_path_) > 10
-    other = fit_frame(selection_rows=400, random_state=6)
+    other = fit_frame(max_samples=400, random_state=6)
     assert not np.array_equal(first.t_path_, other.t_path_)
 
 

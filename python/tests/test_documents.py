@@ -91,7 +91,7 @@ def test_the_types_check(tmp_path):
         "bytes_: bytes = Moments(2).update(X, y).to_bytes()\n"
     )
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("from mahala import GMML\nGMML(k='five')\nGMML().transform(1).shapes\n")
+    wrong.write_text("from mahala import GMML\nGMML(n_neighbors='five')\nGMML().transform(1).shapes\n")
     check = lambda *files: subprocess.run(
         [sys.executable, "-m", "mypy", "--config-file", ROOT / "python" / "pyproject.toml",
          "--cache-dir", tmp_path / "cache", *files],

@@ -77,9 +77,9 @@ def test_a_pickle_of_a_window_goes_on(iris):
 
 def test_clone_keeps_parameters_and_nothing_else(wine):
     prior = np.eye(13)
-    gmml = GMML(t=0.2, reg=0.1, prior=prior, k=3).fit(*wine)
+    gmml = GMML(t=0.2, reg=0.1, prior=prior, n_neighbors=3).fit(*wine)
     cloned = clone(gmml)
-    assert not hasattr(cloned, "components_") and (cloned.prior == prior).all() and cloned.k == 3
+    assert not hasattr(cloned, "components_") and (cloned.prior == prior).all() and cloned.n_neighbors == 3
     assert (cloned.fit(*wine).components_ == gmml.components_).all()
     assert GMML(prior=prior).prior is prior
 

@@ -1,4 +1,4 @@
-"""Extensions of the paper: balance, probabilities, graded similarity and sets of labels, local metrics."""
+"""Extensions of the paper: class weights, probabilities, graded similarity and sets of labels, local metrics."""
 
 import subprocess
 
@@ -33,31 +33,31 @@ def unequal(iris):
 def test_balance_is_row_weights(unequal):
     X, y = unequal
     weights = len(y) / (3 * np.bincount(y)[y])
-    balanced = GMML(t=0.4, balance="classes").fit(X, y).get_mahalanobis_matrix()
+    balanced = GMML(t=0.4, class_weight="balanced").fit(X, y).get_mahalanobis_matrix()
     weighted = GMML(t=0.4).fit(X, y, sample_weight=weights).get_mahalanobis_matrix()
     # Rounding times the condition of S, some 1e3.
     assert relative_error(balanced, weighted) < 1e-11
-    moments = GMML(t=0.4, balance="classes").fit_moments(Moments(4).update(X, y)).get_mahalanobis_matrix()
+    moments = GMML(t=0.4, class_weight="balanced").fit_moments(Moments(4).update(X, y)).get_mahalanobis_matrix()
     assert relative_error(moments, balanced) < 1e-11
-    pairs = GMML(t=0.4, balance="class-pairs").fit(X, y).get_mahalanobis_matrix()
+    pairs = GMML(t=0.4, class_weight="balanced-pairs").fit(X, y).get_mahalanobis_matrix()
     assert relative_error(pairs, balanced) > 1e-3
 
 
 def test_balance_chooses_t_by_the_mean_error_of_classes(unequal):
     X, y = unequal
-    gmml = GMML(balance="classes").fit(X, y)
+    gmml = GMML(class_weight="balanced").fit(X, y)
     assert gmml.diagnostics_["selection"]["criterion"].endswith("each class counted the same")
     knn = KNeighborsClassifier().fit(gmml.transform(X), y)
     assert balanced_accuracy_score(y, knn.predict(gmml.transform(X))) > 0.9
 
 
 def test_balance_is_checked_and_kept_in_the_file(unequal, tmp_path):
-    with pytest.raises(ValueError, match="balance is 'rows'; it must be None, 'classes' or 'class-pairs'"):
-        GMML(balance="rows").fit(*unequal)
-    with pytest.raises(ValueError, match="balance is set, with sampled pairs"):
-        GMML(balance="classes", pairs="sampled").fit(*unequal)
-    save(GMML(t=0.5, balance="class-pairs").fit(*unequal), tmp_path / "m.st")
-    assert load(tmp_path / "m.st").balance == "class-pairs"
+    with pytest.raises(ValueError, match="class_weight is 'rows'; it must be None, 'balanced', 'balanced-pairs' or a dict"):
+        GMML(class_weight="rows").fit(*unequal)
+    with pytest.raises(ValueError, match="class_weight is set, with sampled pairs"):
+        GMML(class_weight="balanced", pairs="sampled").fit(*unequal)
+    save(GMML(t=0.5, class_weight="balanced-pairs").fit(*unequal), tmp_path / "m.st")
+    assert load(tmp_path / "m.st").class_weight == "balanced-pairs"
 
 
 @pytest.mark.parametrize("method", ["platt", "isotonic"])
@@ -201,3 +201,31 @@ def test_the_local_model_of_the_command_is_read(wine, command, tmp_path):
     assert classifier.feature_names_in_.tolist() == named
     with pytest.warns(match="feature names"):
         assert (classifier.predict(X) == ours.predict(X)).all()
+
+
+def test_a_dict_of_class_weights_weighs_rows(unequal):
+    X, y = unequal
+    weights = np.array([1.0, 2.0, 5.0])[y]
+    by_class = GMML(t=0.4, class_weight={1: 2, 2: 5.0}).fit(X, y)
+    by_row = GMML(t=0.4).fit(X, y, sample_weight=weights)
+    assert (by_class.components_ == by_row.components_).all()
+    both = GMML(class_weight={1: 2, 2: 5.0}).fit(X, y, sample_weight=weights)
+    assert (both.t_path_ == GMML().fit(X, y, sample_weight=weights**2).t_path_).all()
+    streamed = GMML(t=0.4, class_weight={1: 2, 2: 5.0}).partial_fit(X[::2], y[::2]).partial_fit(X[1::2], y[1::2])
+    assert relative_error(streamed.get_mahalanobis_matrix(), by_row.get_mahalanobis_matrix()) < 1e-11
+    with pytest.raises(ValueError, match=r"class_weight has a weight for 7, which is not in y; its classes are \[0, 1, 2\]"):
+        GMML(class_weight={7: 1}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight of 1 is -1; it must be 0 or above"):
+        GMML(class_weight={1: -1}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight needs pairs='all'"):
+        GMML(class_weight={1: 2}, pairs="sampled").fit(X, y)
+    with pytest.raises(ValueError, match="class_weight is a dict, but moments hold rows already weighted"):
+        GMML(t=0.4, class_weight={1: 2}).fit_moments(Moments(4).update(X, y))
+
+
+def test_a_share_of_the_rows_is_so_many_rows(iris):
+    share, rows = GMML(max_samples=0.5).fit(*iris), GMML(max_samples=75).fit(*iris)
+    assert (share.t_path_ == rows.t_path_).all() and len(rows.t_path_)
+    assert (share.t_path_ != GMML(max_samples=1.0).fit(*iris).t_path_).any()
+    with pytest.raises(ValueError, match="max_samples is 1.5; as a share of the rows it must be above 0 and at most 1"):
+        GMML(max_samples=1.5).fit(*iris)

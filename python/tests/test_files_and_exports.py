@@ -23,18 +23,18 @@ from mahala import (
 
 SETTINGS = [
     {"method": "auto"},
-    {"method": "auto", "random_state": 3, "k": 3, "budget": 2.0},
+    {"method": "auto", "random_state": 3, "n_neighbors": 3, "budget": 2.0},
     {},
     {"t": 0.5},
     {"pairs": "sampled", "random_state": 7},
     {"standardize": True, "shrinkage": 0.1},
     {"t": 0.3, "reg": 0.1, "n_components": 4},
-    {"reg": 0.01, "prior": "covariance", "k": 3, "cv": 4},
+    {"reg": 0.01, "prior": "covariance", "n_neighbors": 3, "cv": 4},
 ]
 
 
 def options(settings):
-    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "cv-folds"}
+    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "cv-folds", "n_neighbors": "k"}
     words = []
     for name, value in ({"method": "gmml"} | settings).items():
         if name == "budget":

@@ -67,10 +67,10 @@ def test_minus_one_beside_other_classes_is_told(iris):
 def test_a_choice_that_held_out_rows_do_not_speak_for_is_told():
     X = np.array([[0.0, 1.0], [9.0, 8.0], [1.0, 0.0], [8.0, 9.0]])
     with pytest.warns(MahalaWarning, match="100.0% of held-out rows into a wrong class.*most frequent class 50.0%"):
-        GMML(k=1).fit(X, [0, 0, 1, 1])
+        GMML(n_neighbors=1).fit(X, [0, 0, 1, 1])
     random = np.random.default_rng(0)
     noise, y = random.normal(size=(80, 3)), np.arange(80) % 8 > 1
-    for estimator in (GMML(k=1), AutoGMML(k=1, budget=1.0), KernelGMML(k=1)):
+    for estimator in (GMML(n_neighbors=1), AutoGMML(n_neighbors=1, budget=1.0), KernelGMML(n_neighbors=1)):
         with pytest.warns(MahalaWarning, match="the columns say nothing about the classes"):
             estimator.fit(noise, y)
 

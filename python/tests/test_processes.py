@@ -62,7 +62,7 @@ def test_ctrl_c_ends_a_fit_and_nothing_holds_the_rows_any_more(rows):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal")
-@pytest.mark.parametrize("estimator", ["GMML(selection_rows=20_000)", "AutoGMML()"])
+@pytest.mark.parametrize("estimator", ["GMML(max_samples=20_000)", "AutoGMML()"])
 def test_ctrl_c_is_heard_while_something_is_chosen(estimator):
     program = (
         "import numpy as np, os, signal, sys, threading\n"

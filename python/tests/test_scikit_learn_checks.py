@@ -87,7 +87,7 @@ ESTIMATORS = [
     GMML(standardize=True, pairs="sampled"),
     GMML(t=0.5, reg=0.1, n_jobs=2),
     GMML(t=0.5, shrinkage=0.1),
-    GMML(t=0.5, balance="classes"),
+    GMML(t=0.5, class_weight="balanced"),
     LocalGMML(),
     LocalGMML(by="cluster", n_clusters=2, t=0.5, share=0.5),
     GMML(t=0.5, principal=2),

@@ -118,7 +118,7 @@ def test_a_sample_of_all_rows_chooses_what_the_rows_choose(small):
 
 
 def test_t_is_chosen_on_a_sample_that_depends_on_the_seed_alone(small):
-    fits = [mahala.spark.fit(small, "x", "y", selection_rows=60, random_state=seed).gmml for seed in (5, 5, 6)]
+    fits = [mahala.spark.fit(small, "x", "y", max_samples=60, random_state=seed).gmml for seed in (5, 5, 6)]
     assert np.array_equal(fits[0].t_path_, fits[1].t_path_)
     assert not np.array_equal(fits[0].t_path_, fits[2].t_path_)
 

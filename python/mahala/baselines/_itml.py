@@ -25,7 +25,7 @@ class ITML(PairsLearner):
         The most projections.
     tol : float, default=0.01
         Stop when a sweep over all pairs changes the dual by a smaller share.
-    k : int, default=5
+    n_neighbors : int, default=5
         Neighbours that vote when gamma is chosen.
     {shared}
 
@@ -42,7 +42,7 @@ class ITML(PairsLearner):
     """
 
     _method = "itml"
-    _names = NAMES | {"max_iter": "max_projections"}
+    _names = NAMES | {"max_iter": "max_projections", "n_neighbors": "k"}
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class ITML(PairsLearner):
         bounds: tuple[float, float] | None = None,
         max_iter: int = 100_000,
         tol: float = 0.01,
-        k: int = 5,
+        n_neighbors: int = 5,
         standardize: bool = False,
         time_limit: float | None = None,
         verbose: bool = False,
@@ -62,7 +62,7 @@ class ITML(PairsLearner):
         self.bounds = bounds
         self.max_iter = max_iter
         self.tol = tol
-        self.k = k
+        self.n_neighbors = n_neighbors
         self.standardize = standardize
         self.time_limit = time_limit
         self.verbose = verbose

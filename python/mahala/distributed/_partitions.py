@@ -7,7 +7,7 @@ worker did the work, and however often a part of it was done again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from .._common import class_names, classes_of, folds, learning_params, seed
+from .._common import class_names, classes_of, folds, learning_params, most_samples, seed
 from .._gmml import GMML
 from .._moments import Moments
 
@@ -188,8 +188,10 @@ def checked(params: dict[str, Any], what: str) -> GMML:
     """The estimator with these parameters, if it can learn from sums."""
     gmml = GMML(**params)
     gmml._check_summable(what)
+    if isinstance(gmml.class_weight, Mapping):
+        raise ValueError(f"class_weight is a dict; {what} takes weights of rows from a column: weight=")
     # Here rather than after a pass over all rows; of a copy, for a generator would move on.
-    learning_params(clone(gmml), n_features=2**31)
+    learning_params(clone(gmml), n_features=2**31, n_samples=2**31)
     folds(gmml.cv, used=False)
     if not (gmml.cv is None or isinstance(gmml.cv, Integral) or hasattr(gmml.cv, "split")):
         raise ValueError(f"cv is {gmml.cv!r}; {what} chooses t on a sample of the rows, which a list of splits cannot name")
@@ -217,10 +219,10 @@ def learn(
     """Solves on the driver; if t is to be chosen, on rows that ``draw(seed, share)`` brings."""
     wanted, path = clone(gmml), None
     if isinstance(gmml.t, str):
-        rows = gmml.selection_rows
+        rows = most_samples(gmml, 20_000, moments.n_samples)
         # A few more than wanted, so that there are hardly ever fewer.
         share = min(1.0, (rows + 5 * rows**0.5) / moments.n_samples)
-        chosen = choose_t(gmml, draw(seed(gmml.random_state), share))
+        chosen = choose_t(gmml, rows, draw(seed(gmml.random_state), share))
         wanted.set_params(t=chosen.t_)
         path = chosen.t_path_
     wanted.fit_moments(moments)
@@ -231,14 +233,14 @@ def learn(
     return wanted
 
 
-def choose_t(gmml: GMML, samples: list[Sample]) -> GMML:
-    """Cross-validates on the ``selection_rows`` rows drawn by the smallest numbers, in the order of partitions."""
+def choose_t(gmml: GMML, rows: int, samples: list[Sample]) -> GMML:
+    """Cross-validates on the ``rows`` rows drawn by the smallest numbers, in the order of partitions."""
     parts = [sample for sample in samples if sample.X is not None]
     draws, X, y = (np.concatenate([getattr(part, name) for part in parts]) for name in ("draws", "X", "y"))
-    kept = np.sort(np.argsort(draws, kind="stable")[: gmml.selection_rows])
+    kept = np.sort(np.argsort(draws, kind="stable")[:rows])
     weights = [part.weight for part in parts if part.weight is not None]
     weight = np.concatenate(weights)[kept] if weights else None
-    return clone(gmml).set_params(t="cv").fit(X[kept], labels_of(y[kept]), weight)
+    return clone(gmml).set_params(t="cv", max_samples=max(4, rows)).fit(X[kept], labels_of(y[kept]), weight)
 
 
 def labels_of(names: NDArray[Any]) -> NDArray[Any]:
