@@ -36,6 +36,7 @@
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`](gmml::CrossValidation) | Sec. 3.1 | folds, errors over t, the two-step choice |
 //! | [`Balance`](scatter::Balance), [`Calibration`](metric::Calibration), [`Pairs::graded`](pairs::Pairs::graded), [`LocalGmml`](local::LocalGmml) | | beyond the paper |
+//! | [`retrieval`] | | measures of a ranking, with intervals and a paired test |
 //! | [`learner`] | Sec. 4 | the trait of every method; those the paper compares with are in `mahala-baselines` |
 //! | [`Model`] | | the model file |
 //!
@@ -77,6 +78,7 @@ pub mod model;
 pub mod neighbors;
 pub mod pairs;
 pub mod progress;
+pub mod retrieval;
 pub mod scatter;
 
 pub use auto::{Auto, AutoFit};

@@ -3,6 +3,7 @@
 pub(crate) mod centered;
 pub(crate) mod column_stats;
 mod convert;
+pub(crate) mod embeddings;
 pub(crate) mod folds;
 pub(crate) mod label_spelling;
 mod labels;
@@ -11,6 +12,7 @@ mod rows;
 pub(crate) mod sparse;
 
 pub use column_stats::ColumnStatistics;
+pub use embeddings::{Cells, Embeddings, SharedCells};
 pub use folds::Folds;
 pub use label_spelling::{canonical_label, same_label};
 pub use labels::Labels;
@@ -18,6 +20,7 @@ pub use random::{Random, Stream};
 pub use rows::Rows;
 pub use sparse::SparseRows;
 
+pub(crate) use embeddings::Real;
 pub(crate) use labels::{members_by_class, sort_class_names};
 pub(crate) use rows::{check_cells, check_row_count};
 

@@ -53,6 +53,10 @@ pub enum Stream {
     Clusters,
     /// The sample of rows that are read once.
     Reservoir,
+    /// A bootstrap resample of queries.
+    Resample(u32),
+    /// A draw of signs for a paired test.
+    SignFlips(u32),
 }
 
 impl Stream {
@@ -73,6 +77,8 @@ impl Stream {
             Self::PairsOfFold(n) => block(2, n),
             Self::PairsBesideHeldOut(n) => block(3, n),
             Self::HeldOutPairs(n) => block(4, n),
+            Self::Resample(n) => block(5, n),
+            Self::SignFlips(n) => block(6, n),
             Self::Reservoir => u64::MAX - 4,
             Self::Clusters => u64::MAX - 3,
             Self::Landmarks => u64::MAX - 2,
@@ -118,6 +124,11 @@ impl Random {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// 64 random bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
     /// The integers `0..n` in random order (Fisher-Yates).
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
@@ -159,13 +170,16 @@ mod tests {
         ];
         // The first and the last numbers of each: with gaps between their ends they nowhere overlap.
         let ends = |of: fn(u32) -> Stream| [of(0), of(1), of(u32::MAX - 1), of(u32::MAX)];
-        let numbered = [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs].map(ends).concat();
+        let numbered = [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs, Resample, SignFlips]
+            .map(ends)
+            .concat();
         let mut numbers: Vec<u64> = single.into_iter().chain(numbered).map(Stream::number).collect();
         numbers.sort_unstable();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-        let blocks: Vec<(u64, u64)> = [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs]
-            .map(|of: fn(u32) -> Stream| (of(0).number(), of(u32::MAX).number()))
-            .to_vec();
+        let blocks: Vec<(u64, u64)> =
+            [AutoFolds, PairsOfFold, PairsBesideHeldOut, HeldOutPairs, Resample, SignFlips]
+                .map(|of: fn(u32) -> Stream| (of(0).number(), of(u32::MAX).number()))
+                .to_vec();
         for (i, &(first, last)) in blocks.iter().enumerate() {
             assert!(last - first == u64::from(u32::MAX));
             assert!(blocks[i + 1..].iter().all(|other| last < other.0 || other.1 < first), "{blocks:?}");
