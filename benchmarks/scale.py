@@ -108,7 +108,8 @@ def run(name, command):
         wall, cpu = wall - reported["before"][0], cpu - reported["before"][1]
     if "times" in reported:  # of the work alone, without making the rows
         wall, cpu = reported["times"]["wall_min"], reported["times"]["cpu_min"]
-    return wall, cpu, usage.ru_maxrss / 1024
+    # Bytes on macOS, kilobytes elsewhere.
+    return wall, cpu, usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1024)
 
 
 def started(begin=time.perf_counter()):

@@ -34,7 +34,8 @@ def pairs(iris):
 @pytest.fixture(scope="module")
 def command():
     """The command, if it has been built."""
-    places = [os.environ.get("MAHALA_COMMAND", ""), ROOT / "target" / "release" / "mahala"]
+    name = "mahala.exe" if os.name == "nt" else "mahala"
+    places = [os.environ.get("MAHALA_COMMAND", ""), ROOT / "target" / "release" / name]
     for place in map(pathlib.Path, filter(None, places)):
         if place.is_file():
             return place

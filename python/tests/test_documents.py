@@ -68,6 +68,18 @@ def test_every_public_name_has_a_docstring():
                     assert function.__doc__, f"{name}.{method}"
 
 
+def test_the_import_loads_nothing_beyond_its_own_and_scikit_learn():
+    """Engines, drawing and data frames cost seconds at import; they are loaded where they are used."""
+    program = (
+        "import sys, sklearn.base, sklearn.neighbors\n"
+        "before = set(sys.modules)\n"
+        "import mahala\n"
+        "print(*{name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(run.stdout.split()) <= {"joblib", "mahala", "numpy", "scipy", "sklearn"}, run.stdout
+
+
 @pytest.mark.parametrize("name", ENGINES)
 def test_without_its_engine_a_module_says_what_to_install(name):
     block = f"import sys; sys.modules[{ENGINES[name]!r}] = None; import {name}"

@@ -193,8 +193,7 @@ def test_the_kernel_is_chosen_where_it_helps(tmp_path, command):
         check=True,
         capture_output=True,
     )
-    import pandas as pd
-
+    pd = pytest.importorskip("pandas")
     named = KernelGMML(kernel="auto").fit(pd.DataFrame(X, columns=names), y)
     save(named, tmp_path / "p.safetensors", pd.DataFrame(X, columns=names), y)
     assert (tmp_path / "p.safetensors").read_bytes() == (tmp_path / "c.safetensors").read_bytes()

@@ -65,8 +65,11 @@ pub(crate) fn threads_within_addresses(wanted: Option<usize>) -> Result<Option<u
 }
 
 /// Whether the parent asked that a signal be ignored, as `nohup` does.
+///
+/// Where that cannot be known (macOS), yes: a signal that is left alone stays ignored under `nohup` and ends the process otherwise.
+#[cfg(unix)]
 pub(crate) fn ignores(signal: u32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let Ok(status) = fs::read_to_string("/proc/self/status") else { return true };
     let mask = field(&status, "SigIgn:").and_then(|mask| u64::from_str_radix(mask, 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

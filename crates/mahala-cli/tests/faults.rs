@@ -118,9 +118,10 @@ fn the_exit_code_tells_the_signal() {
     }
 }
 
-/// Whether this process was started by `nohup`, whose children keep ignoring the signal.
+/// Whether this process was started by `nohup`, whose children keep ignoring the signal; also where that cannot be known, for there
+/// the command leaves the signal alone.
 fn ignores_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return true };
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
