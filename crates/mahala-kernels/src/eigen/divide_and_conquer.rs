@@ -8,7 +8,7 @@
 use crate::eigen::qr_iteration::{MAX_ORDER, diagonalize, identity};
 use crate::eigen::secular::Roots;
 use crate::order::ascending;
-use crate::parallel::both;
+use crate::parallel::{both, cut_columns, each, reduction_pieces};
 use crate::view::{column, column_mut};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, Par};
@@ -222,15 +222,25 @@ fn secular(
     differences: MatMut<'_, f64>,
     par: Par,
 ) -> Option<Vec<f64>> {
-    let half = d.len() / 2;
-    let (left, right) = differences.split_at_col_mut(half);
-    let (values_left, values_right) = values.split_at_mut(half);
-    let (one, two) = both(
-        par,
-        || Roots { d, z, rho, first: 0 }.solve(left, values_left),
-        || Roots { d, z, rho, first: half }.solve(right, values_right),
-    );
-    Some(one?.iter().zip(two?).zip(z).map(|((a, b), z)| (-(a * b)).max(0.0).sqrt().copysign(*z)).collect())
+    let n = d.len();
+    let pieces = reduction_pieces(n);
+    let firsts: Vec<usize> = (0..pieces).map(|piece| n * piece / pieces).collect();
+    let mut values = values;
+    let mut parts = Vec::with_capacity(pieces);
+    for (piece, (first, differences)) in cut_columns(differences, &firsts[1..]).into_iter().enumerate() {
+        let end = firsts.get(piece + 1).copied().unwrap_or(n);
+        let (own, rest) = values.split_at_mut(end - first);
+        parts.push((first, differences, own, None));
+        values = rest;
+    }
+    each(par, &mut parts, &|(first, differences, values, product)| {
+        *product = Roots { d, z, rho, first: *first }.solve(differences.as_mut(), values);
+    });
+    let mut products = vec![1.0; n];
+    for part in parts {
+        products.iter_mut().zip(part.3?).for_each(|(product, factor)| *product *= factor);
+    }
+    Some(products.iter().zip(z).map(|(product, z)| (-product).max(0.0).sqrt().copysign(*z)).collect())
 }
 
 #[cfg(test)]

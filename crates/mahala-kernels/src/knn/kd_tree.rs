@@ -182,7 +182,7 @@ fn partition(points: &[Point], order: &mut [usize], depth: u32) {
         points[a][widest].total_cmp(&points[b][widest]).then(a.cmp(&b))
     });
     let (left, right) = order.split_at_mut(middle);
-    let parallel = if middle < PARALLEL_FROM { Par::Seq } else { Par::rayon(2) };
+    let parallel = if middle < PARALLEL_FROM { Par::Seq } else { Par::rayon(16) };
     both(parallel, || partition(points, left, depth - 1), || partition(points, right, depth - 1));
 }
 

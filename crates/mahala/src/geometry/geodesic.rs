@@ -24,7 +24,7 @@ use mahala_kernels::eigen::graded::{
 };
 use mahala_kernels::eigen::{Eigen, eigen_in_place};
 use mahala_kernels::order::{ascending, descending};
-use mahala_kernels::parallel::{by_halves, parallelism};
+use mahala_kernels::parallel::{by_columns, parallelism};
 use mahala_kernels::reduce::{dot_abs, max_abs_lower};
 use mahala_kernels::scaling::{extreme_exponent, scaled_lower, times_power_of_two};
 use mahala_kernels::view::column;
@@ -210,7 +210,7 @@ impl Geodesic {
 
     /// `W ← L⁻ᵀW`
     fn solved_by(mut self, l: MatRef<'_, f64>) -> Self {
-        by_halves(self.w.as_mut(), |w| solve_upper_triangular_in_place(l.transpose(), w, Par::Seq));
+        by_columns(self.w.as_mut(), |w| solve_upper_triangular_in_place(l.transpose(), w, Par::Seq));
         self
     }
 

@@ -7,7 +7,7 @@
 //! second time for AVX2 and FMA. The build is chosen at run time; with FMA, both sum the same products in the same order.
 #![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
-use crate::parallel::{both, triangle_cut};
+use crate::parallel::{column_cuts, cut_columns, each, triangle_cuts};
 use crate::prefetch::prefetch;
 use crate::simd::{Avx512Kernel, Kernel, dispatch, dispatch_avx512};
 use crate::view::{column, column_mut};
@@ -39,10 +39,11 @@ pub fn count(columns: usize) -> usize {
 
 /// SYRK `target += XᵀX` for packed rows X, lower triangle only.
 pub fn add_gram(target: MatMut<'_, f64>, cells: &[f64], stride: usize, rows: usize, par: Par) {
-    let cut = triangle_cut(target.ncols(), MR);
-    let (left, right) = target.split_at_col_mut(cut);
-    let part = |target, first| dispatch_avx512(Gram { target, first, cells, stride, rows });
-    both(par, || part(left, 0), || part(right, cut));
+    let pieces = column_cuts(target.ncols(), par).len() + 1;
+    let cuts = triangle_cuts(target.ncols(), MR, pieces);
+    each(par, &mut cut_columns(target, &cuts), &|(first, target)| {
+        dispatch_avx512(Gram { target: target.as_mut(), first: *first, cells, stride, rows });
+    });
 }
 
 /// Centres packed rows at their weighted mean and multiplies each by the square root of its weight; returns the mean.
@@ -316,7 +317,7 @@ mod tests {
             add_gram(target.as_mut(), &cells, stride(77), 77, par);
             target
         };
-        assert_eq!(of(Par::Seq), of(Par::rayon(2)));
+        assert_eq!(of(Par::Seq), of(Par::rayon(7)));
     }
 
     #[test]

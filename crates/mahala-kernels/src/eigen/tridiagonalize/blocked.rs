@@ -8,7 +8,7 @@
 
 use crate::blas::gemv::{subtract_product, transposed_product};
 use crate::eigen::tridiagonalize::unblocked;
-use crate::parallel::{both, parallelism, triangle_cut};
+use crate::parallel::{column_cuts, cut_columns, each, parallelism, reduction_pieces, triangle_cuts};
 use crate::reduce::sum_by_lanes;
 use crate::simd::{Lanes, as_lanes, as_lanes_mut, sum_lanes, with_lanes};
 use crate::view::{column, column_mut};
@@ -67,6 +67,8 @@ impl Reflectors {
         let (n, block) = (self.basis.nrows(), self.factors.nrows());
         let [mut v, mut y] = [(); 2].map(|()| Mat::zeros(n - 1, block));
         let mut z = Mat::zeros(block, q.ncols());
+        let par = parallelism(n);
+        let cuts = column_cuts(q.ncols(), par);
         for first in (0..n - 1).step_by(block).rev() {
             let (rows, size) = (n - 1 - first, block.min(n - 1 - first));
             let mut v = v.as_mut().submatrix_mut(0, 0, rows, size);
@@ -80,13 +82,13 @@ impl Reflectors {
             let mut y = y.as_mut().submatrix_mut(0, 0, rows, size);
             matmul(y.as_mut(), Accum::Replace, v.as_ref(), inverse.as_ref(), 1.0, Par::Seq);
             let (v, y) = (v.as_ref(), y.as_ref());
-            let part = |mut q: MatMut<'_, f64>, mut z: MatMut<'_, f64>| {
+            let q = cut_columns(q.as_mut().subrows_mut(first + 1, rows), &cuts).into_iter();
+            let z = cut_columns(z.as_mut().subrows_mut(0, size), &cuts).into_iter();
+            let mut pieces: Vec<_> = q.map(|(_, q)| q).zip(z.map(|(_, z)| z)).collect();
+            each(par, &mut pieces, &|(q, z)| {
                 matmul(z.as_mut(), Accum::Replace, v.transpose(), q.as_ref(), 1.0, Par::Seq);
                 matmul(q.as_mut(), Accum::Add, y, z.as_ref(), -1.0, Par::Seq);
-            };
-            let (left, right) = q.as_mut().subrows_mut(first + 1, rows).split_at_col_mut(n / 2);
-            let (of_left, of_right) = z.as_mut().subrows_mut(0, size).split_at_col_mut(n / 2);
-            both(parallelism(n), || part(left, of_left), || part(right, of_right));
+            });
         }
     }
 }
@@ -115,9 +117,9 @@ struct Interleaved<'a> {
 fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, scratch: Interleaved<'_>, par: Par) {
     let (n, size) = (a.nrows(), factors.ncols());
     let Interleaved { mut vw, mut wv } = scratch;
-    let mut images = vec![0.0; 2 * n];
+    let mut images = vec![0.0; reduction_pieces(n) * n];
     let mut along = vec![0.0; 2 * size];
-    // Products with a panel run on two threads where they are long.
+    // Products with a panel are parallel where they are long.
     let long = if n < PARALLEL_FROM { Par::Seq } else { par };
     for k in 0..size {
         // Column k, updated by the reflectors before it.
@@ -159,35 +161,38 @@ fn panel(mut a: MatMut<'_, f64>, mut factors: MatMut<'_, f64>, scratch: Interlea
     );
 }
 
-/// GEMV `y ← y − M·x`, the halves of y in parallel.
+/// GEMV `y ← y − M·x`, pieces of y in parallel.
 fn subtract(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64], par: Par) {
-    let half = y.len() / 2;
-    let (top, bottom) = y.split_at_mut(half);
-    let (of_top, of_bottom) = m.split_at_row(half);
-    both(par, || subtract_product(top, of_top, x), || subtract_product(bottom, of_bottom, x));
+    each(par, &mut runs(y), &|(first, y)| subtract_product(y, m.subrows(*first, y.len()), x));
 }
 
-/// Transposed GEMV `y ← Mᵀ·x`, the halves of y in parallel.
+/// Transposed GEMV `y ← Mᵀ·x`, pieces of y in parallel.
 fn transposed_gemv(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64], par: Par) {
-    let half = y.len() / 2;
-    let (left, right) = y.split_at_mut(half);
-    let (of_left, of_right) = m.split_at_col(half);
-    both(par, || transposed_product(of_left, x, left), || transposed_product(of_right, x, right));
+    each(par, &mut runs(y), &|(first, y)| transposed_product(m.subcols(*first, y.len()), x, y));
+}
+
+/// A vector in two halves, or in runs of 256 where it is longer, each with its first index.
+fn runs(y: &mut [f64]) -> Vec<(usize, &mut [f64])> {
+    let length = y.len().div_ceil(reduction_pieces(y.len())).max(1);
+    (0..).step_by(length).zip(y.chunks_mut(length)).collect()
 }
 
 /// SYMV `Ax` from the lower triangle of a symmetric matrix, every entry read once; the result is the first part of `scratch`.
 fn symv<'r>(a: MatRef<'_, f64>, x: &[f64], scratch: &'r mut [f64], par: Par) -> &'r mut [f64] {
-    let n = x.len();
-    let (y, z) = scratch[..2 * n].split_at_mut(n);
-    y.fill(0.0);
-    z.fill(0.0);
-    let cut = triangle_cut(n, COLUMNS);
-    both(
-        par,
-        || Arch::new().dispatch(Symv { a, x, y: &mut *y, first: 0, end: cut }),
-        || Arch::new().dispatch(Symv { a, x, y: &mut *z, first: cut, end: n }),
-    );
-    y[cut..].iter_mut().zip(&z[cut..]).for_each(|(y, z)| *y += z);
+    let (n, count) = (x.len(), reduction_pieces(x.len()));
+    let scratch = &mut scratch[..count * n];
+    scratch.fill(0.0);
+    let cuts = triangle_cuts(n, COLUMNS, count);
+    let firsts = std::iter::once(0).chain(cuts.iter().copied());
+    let ranges = firsts.zip(cuts.iter().copied().chain([n]));
+    let mut pieces: Vec<_> = ranges.zip(scratch.chunks_mut(n)).collect();
+    each(par, &mut pieces, &|((first, end), y)| {
+        Arch::new().dispatch(Symv { a, x, y, first: *first, end: *end });
+    });
+    let (y, partial) = scratch.split_at_mut(n);
+    for (&cut, part) in cuts.iter().zip(partial.chunks(n)) {
+        y[cut..].iter_mut().zip(&part[cut..]).for_each(|(y, z)| *y += z);
+    }
     y
 }
 
@@ -325,7 +330,7 @@ mod tests {
                 let (d, e, reflectors) = reduce(a.clone(), par);
                 (d, e, reflectors.basis)
             };
-            assert_eq!(of(Par::Seq), of(Par::rayon(2)));
+            assert_eq!(of(Par::Seq), of(Par::rayon(16)));
         }
     }
 

@@ -7,7 +7,7 @@
 #![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::aligned::AlignedVec;
-use crate::parallel::{both, triangle_cut};
+use crate::parallel::{cut_columns, each, reduction_pieces, triangle_cuts};
 use crate::reduce::sum_by_lanes;
 use crate::scaling::{exponent_of, times_power_of_two};
 use crate::simd::{LANES, as_lanes, as_lanes_mut, sum_lanes};
@@ -17,7 +17,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 /// Rows of a tile on the diagonal.
 const TILE: usize = 8;
-/// From this order on a pass runs on two threads.
+/// From this order on a pass is cut into pieces.
 const PARALLEL_FROM: usize = 500;
 
 /// Reduces the lower triangle of `a` to tridiagonal form, with the reflectors below the subdiagonal; returns their τ.
@@ -26,7 +26,8 @@ pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
     let n = a.nrows();
     mirror_tiles(a.as_mut());
     // The last reflector v and its w, whose update is pending; the next reflector x, and its product y with the matrix.
-    let [mut v, mut w, mut x, mut y, mut z] = [(); 5].map(|()| AlignedVec::zeros(n));
+    let [mut v, mut w, mut x, mut y] = [(); 4].map(|()| AlignedVec::zeros(n));
+    let mut partial: Vec<AlignedVec> = (1..reduction_pieces(n)).map(|_| AlignedVec::zeros(n)).collect();
     let mut taus = Vec::with_capacity(n - 1);
     for k in 0..n - 1 {
         let now = &mut column_mut(a.as_mut(), k)[k..];
@@ -38,7 +39,7 @@ pub fn reduce(mut a: MatMut<'_, f64>, par: Par) -> Vec<f64> {
         x[k + 1] = 1.0;
         x[k + 2..].copy_from_slice(tail);
         (v[k], w[k]) = (0.0, 0.0);
-        pass(a.as_mut(), k + 1, [&v, &w, &x], [&mut y, &mut z], par);
+        pass(a.as_mut(), k + 1, [&v, &w, &x], &mut y, &mut partial, par);
         // w = p − ½(pᵀx/τ)·x with p = Ax/τ
         let (image, next) = (&y[k + 1..], &x[k + 1..]);
         let half = 0.5 * sum_by_lanes(image, next, |y, x| y * x) / tau / tau;
@@ -88,22 +89,30 @@ fn mirror_tiles(mut a: MatMut<'_, f64>) {
 }
 
 /// Fused SYR2 and SYMV: `A ← A − vwᵀ − wvᵀ` and `y = Ax`, for rows and columns from `first` on. The input vectors must be 0
-/// before it; y is undefined there.
-fn pass(a: MatMut<'_, f64>, first: usize, [v, w, x]: [&[f64]; 3], [y, z]: [&mut [f64]; 2], par: Par) {
+/// before it; y is undefined there. Each piece of the columns but the first has a vector of `partial` for its part of y.
+fn pass(
+    a: MatMut<'_, f64>,
+    first: usize,
+    [v, w, x]: [&[f64]; 3],
+    y: &mut [f64],
+    partial: &mut [AlignedVec],
+    par: Par,
+) {
     let n = a.nrows();
     let first = first / TILE * TILE;
     let a = a.subcols_mut(first, n - first);
     if n - first < PARALLEL_FROM {
         return Arch::new().dispatch(Pass { a, first, v, w, x, y });
     }
-    let cut = triangle_cut(n - first, TILE);
-    let (left, right) = a.split_at_col_mut(cut);
-    both(
-        par,
-        || Arch::new().dispatch(Pass { a: left, first, v, w, x, y: &mut *y }),
-        || Arch::new().dispatch(Pass { a: right, first: first + cut, v, w, x, y: &mut *z }),
-    );
-    y[first + cut..].iter_mut().zip(&z[first + cut..]).for_each(|(y, z)| *y += z);
+    let cuts = triangle_cuts(n - first, TILE, reduction_pieces(n - first));
+    let images = std::iter::once(&mut *y).chain(partial.iter_mut().map(|part| &mut part[..]));
+    let mut pieces: Vec<_> = cut_columns(a, &cuts).into_iter().zip(images).collect();
+    each(par, &mut pieces, &|((cut, a), y)| {
+        Arch::new().dispatch(Pass { a: a.as_mut(), first: first + *cut, v, w, x, y });
+    });
+    for (cut, part) in cuts.into_iter().zip(partial) {
+        y[first + cut..].iter_mut().zip(&part[first + cut..]).for_each(|(y, z)| *y += z);
+    }
 }
 
 /// The part of a pass in the columns from `first` on, a multiple of the tile.
