@@ -56,7 +56,7 @@ def evaluate(file, *options):
 def splits():
     failed = 0
     for file, train, test, errors, tested in SPLITS:
-        options = ["--methods", "euclidean", "--train-rows", train, "--test-rows", test]
+        options = ["--method", "euclidean", "--train-rows", train, "--test-rows", test]
         seen = round(evaluate(file, *options)["euclidean"]["error_mean"] * tested / 100)
         failed += seen != errors
         print(f"{'ok    ' if seen == errors else 'FAILED'} {file}: {seen}/{tested} wrong, {errors} expected")
@@ -66,7 +66,7 @@ def splits():
 def bars():
     failed = 0
     for name, (error, deviation) in BARS.items():
-        options = ["--methods", "gmml", "--runs", str(RUNS)]
+        options = ["--method", "gmml", "--runs", str(RUNS)]
         sampled = evaluate(f"{name}.csv", *options, "--pairs", "sampled")["gmml"]
         whole = evaluate(f"{name}.csv", *options, "--pairs", "all")["gmml"]
         near = sampled["error_mean"] <= error + deviation

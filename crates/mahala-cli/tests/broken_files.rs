@@ -45,7 +45,7 @@ fn a_model_that_is_damaged_is_refused() {
 #[test]
 fn every_truncation_and_every_flipped_bit_of_a_header_is_refused() {
     let place = Place::new();
-    place.ok("fit iris.csv --label label --method gmml --t 0.5 --keep-rows no -o m.st");
+    place.ok("fit iris.csv --label label --method gmml --t 0.5 --keep-rows never -o m.st");
     let model = place.read("m.st");
     for length in (0..model.len()).step_by(model.len() / 40) {
         place.write("cut.st", &model[..length]);
@@ -109,11 +109,11 @@ fn columns_a_model_needs_are_named_when_they_are_missing() {
 #[test]
 fn a_model_without_rows_asks_for_voters() {
     let place = Place::new();
-    place.ok("fit iris.csv --label label --method gmml --keep-rows no -o m.st");
+    place.ok("fit iris.csv --label label --method gmml --keep-rows never -o m.st");
     place.refuses(
         "predict m.st iris.csv",
         "error: m.st holds no training rows to vote\n\
-         hint: --train FILE --train-label COLUMN, or fit again with --label and --keep-rows yes",
+         hint: --train FILE --train-label COLUMN, or fit again with --label and --keep-rows always",
     );
     place.refuses(
         "predict m.st iris.csv --train iris.csv",
@@ -130,9 +130,9 @@ fn outputs_that_cannot_be_written_are_refused_at_once() {
         "transform wine.st wine.csv",
         "predict wine.st wine.csv",
         "neighbors wine.st wine.csv",
-        "export wine.st --form json",
+        "export wine.st --format json",
         "tune wine.csv --label label --svg",
-        "evaluate wine.csv --label label --methods euclidean,gmml --svg",
+        "evaluate wine.csv --label label --method euclidean,gmml --svg",
     ] {
         let option = if line.ends_with("--svg") { "" } else { " -o" };
         place.refuses(
@@ -158,7 +158,7 @@ fn a_full_device_is_an_error() {
         "transform wine.st wine.csv",
         "predict wine.st wine.csv",
         "neighbors wine.st wine.csv",
-        "export wine.st --form onnx",
+        "export wine.st --format onnx",
     ] {
         place.refuses(&format!("{line} -o /dev/full"), full);
     }
@@ -184,7 +184,7 @@ fn what_is_read_is_never_overwritten() {
         ("transform wine.st wine.csv", "wine.csv"),
         ("predict wine.st wine.csv", "wine.st"),
         ("neighbors wine.st wine.csv", "wine.csv"),
-        ("export wine.st --form csv", "wine.st"),
+        ("export wine.st --format csv", "wine.st"),
     ] {
         place.refuses(
             &format!("{line} -o {output}"),
@@ -192,7 +192,7 @@ fn what_is_read_is_never_overwritten() {
         );
     }
     place.run("tune wine.csv --label label --steps 1 --svg wine.csv");
-    place.run("evaluate wine.csv --label label --methods euclidean,gmml --runs 1 --svg wine.csv");
+    place.run("evaluate wine.csv --label label --method euclidean,gmml --runs 1 --svg wine.csv");
     assert!(place.read("wine.csv") == wine && place.read("wine.st") == model);
 }
 
@@ -275,11 +275,11 @@ fn numbers_outside_their_range_are_refused() {
     place.misuse(&fit("--threads 100000"), "100000 is not in 1..=1024");
     place.misuse(&fit("--rank 0"), "a whole number above 0, or a share such as 0.95");
     place.misuse(&fit("-k 0"), "at least 1");
-    place.misuse(&fit("--cv-folds 1"), "at least 2");
+    place.misuse(&fit("--folds 1"), "at least 2");
     place.misuse(&fit("--selection-rows 3"), "at least 4");
     place.misuse(&fit("--lambda 1 --shrinkage 0.1"), "cannot be used with");
     place.misuse(&fit("--delimiter ab"), "the delimiter must be one ASCII character, or 'tab'");
-    place.misuse(&fit("--keep-rows maybe"), "yes or no");
+    place.misuse(&fit("--keep-rows maybe"), "[possible values: auto, always, never]");
     place.misuse("neighbors wine.st wine.csv -k 0", "at least 1");
     place.misuse("fit iris.csv --label label --method gmml", "--output <FILE>");
     place.misuse("learn iris.csv", "unrecognized subcommand 'learn'");
@@ -302,7 +302,7 @@ fn forms_are_told_by_names() {
     );
     place.refuses(
         "export wine.st -o wine.bin",
-        "error: wine.bin: the name does not tell the form\nhint: --form onnx|npy|csv|json",
+        "error: wine.bin: the name does not tell the format\nhint: --format onnx|npy|csv|json",
     );
     place.refuses(
         "fit wine.csv --label label --method gmml -o - --json",

@@ -230,7 +230,7 @@ fn columns_of_any_one_scale_are_learned_from() {
             "neighbors m.st t.csv -k 2",
             "transform m.st t.csv",
             "inspect m.st",
-            "export m.st -o - --form csv",
+            "export m.st -o - --format csv",
         ] {
             let ran = place.ok(line);
             assert!(ran.stdout.lines().all(|line| line.chars().count() < 100), "{line}\n{}", ran.stdout);

@@ -45,7 +45,7 @@ fn a_reader_that_leaves_early_is_no_error() {
     for line in [
         "transform m.st cancer.csv",
         "neighbors m.st cancer.csv -k 200",
-        "export m.st --form json -o -",
+        "export m.st --format json -o -",
         "fit cancer.csv --label label --method gmml --t 0.1 -o -",
     ] {
         let mut child = start(&place, line);

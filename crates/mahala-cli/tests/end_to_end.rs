@@ -28,7 +28,7 @@ fn a_model_on_stdout_is_the_model_in_a_file() {
 fn inspect_shows_the_model_to_people_and_to_machines() {
     let place = Place::with_wine_model();
     insta::assert_snapshot!("inspect_wine", without_conditions(&place.ok("inspect wine.st").stdout));
-    place.ok("fit iris.csv --label label --method gmml --lambda 0.1 --standardize --keep-rows no --rank 2 -o iris.st");
+    place.ok("fit iris.csv --label label --method gmml --lambda 0.1 --standardize --keep-rows never --rank 2 -o iris.st");
     insta::assert_snapshot!("inspect_iris", without_conditions(&place.ok("inspect iris.st").stdout));
     let json = place.json("inspect iris.st --json");
     assert_eq!((&json["d"], &json["rank"], &json["standardized"]), (&4.into(), &2.into(), &true.into()));
@@ -78,7 +78,7 @@ fn predictions_come_from_kept_rows_or_from_a_file() {
     let kept = place.ok("predict wine.st wine.csv --label label");
     let table = cells(&kept.stdout);
     assert_eq!((table[0].join(","), table.len()), ("row,prediction,votes".to_owned(), 179));
-    place.ok("fit wine.csv --label label --method gmml --keep-rows no -o bare.st");
+    place.ok("fit wine.csv --label label --method gmml --keep-rows never -o bare.st");
     let train = "--train wine.csv --train-label label";
     let given = place.ok(&format!("predict bare.st wine.csv {train} --label -1 -o p.csv"));
     assert_eq!((place.text("p.csv"), &given.stderr), (kept.stdout.clone(), &kept.stderr));
@@ -178,5 +178,5 @@ fn json_and_onnx_hold_the_whole_model() {
     let has = |part: &[u8]| onnx.windows(part.len()).any(|window| window == part);
     assert!(has(b"Sub") && has(b"MatMul") && has(b"components"));
     assert!(place.read("single.onnx").len() < onnx.len());
-    assert_eq!(place.ok("export wine.st -o - --form json").stdout, place.text("wine.json"));
+    assert_eq!(place.ok("export wine.st -o - --format json").stdout, place.text("wine.json"));
 }

@@ -21,7 +21,7 @@ fn timeless(mut json: Value) -> Value {
 fn the_json_of_halves_has_every_number() {
     let place = Place::new();
     let json =
-        timeless(place.json("evaluate wine.csv --label label --runs 4 --methods euclidean,gmml --json"));
+        timeless(place.json("evaluate wine.csv --label label --runs 4 --method euclidean,gmml --json"));
     assert_eq!(json["dataset"], "wine.csv");
     assert_eq!((&json["n"], &json["d"], &json["c"]), (&178.into(), &13.into(), &3.into()));
     assert_eq!(json["protocol"], "4 runs of random halves, each tested against the other");
@@ -52,7 +52,7 @@ fn results_depend_on_the_seed_and_not_on_the_threads() {
     for pairs in ["all", "sampled"] {
         let evaluate = |options: &str| {
             let line = format!(
-                "evaluate iris.csv --label label --runs 3 --methods euclidean,gmml --pairs {pairs} --json {options}"
+                "evaluate iris.csv --label label --runs 3 --method euclidean,gmml --pairs {pairs} --json {options}"
             );
             timeless(place.json(&line))
         };
@@ -65,7 +65,7 @@ fn results_depend_on_the_seed_and_not_on_the_threads() {
 #[test]
 fn a_fixed_split_counts_the_errors() {
     let place = Place::new();
-    let split = "evaluate wine.csv --label label --methods euclidean,gmml --train-rows 1-40,60-110,131-160 --test-rows 41-59,111-130";
+    let split = "evaluate wine.csv --label label --method euclidean,gmml --train-rows 1-40,60-110,131-160 --test-rows 41-59,111-130";
     let json = timeless(place.json(&format!("{split} --json")));
     assert_eq!(json["protocol"], "rows 1-40,60-110,131-160 against rows 41-59,111-130");
     for result in json["results"].as_array().expect("results") {
@@ -92,7 +92,7 @@ fn a_fixed_split_agrees_with_fit_and_predict() {
     place.ok("fit train.csv --label label --method gmml -o train.st");
     let stderr = place.ok("predict train.st test.csv --label label").stderr;
     let json = place.json(
-        "evaluate iris.csv --label label --methods gmml --json --train-rows 1-30,51-80,101-130 \
+        "evaluate iris.csv --label label --method gmml --json --train-rows 1-30,51-80,101-130 \
          --test-rows 31-50,81-100,131-150",
     );
     let wrong = &json["results"][0]["wrong"];
@@ -103,7 +103,7 @@ fn a_fixed_split_agrees_with_fit_and_predict() {
 #[test]
 fn folds_test_every_row_once() {
     let place = Place::new();
-    let json = place.json("evaluate iris.csv --label label --folds 10 --json --methods gmml");
+    let json = place.json("evaluate iris.csv --label label --test-folds 10 --json --method gmml");
     assert_eq!(json["protocol"], "10-fold cross-validation");
     assert_eq!(json["results"].as_array().map(Vec::len), Some(1));
     assert_eq!(json["results"][0]["tested"], 150);
@@ -113,7 +113,8 @@ fn folds_test_every_row_once() {
 #[test]
 fn the_text_is_a_table_and_the_figure_well_formed() {
     let place = Place::new();
-    let ran = place.ok("evaluate iris.csv --label label --folds 5 --methods euclidean,gmml --svg bars.svg");
+    let ran =
+        place.ok("evaluate iris.csv --label label --test-folds 5 --method euclidean,gmml --svg bars.svg");
     assert_eq!(ran.stderr, "wrote bars.svg\n");
     assert_well_formed(&place.text("bars.svg"));
     let time = |word: &str| matches!(word, "µs" | "ms" | "s");
@@ -132,7 +133,7 @@ fn the_text_is_a_table_and_the_figure_well_formed() {
 fn rows_that_are_learned_on_and_tested_are_pointed_out() {
     let place = Place::new();
     let ran = place
-        .ok("evaluate iris.csv --label label --methods euclidean,gmml --train-rows 1-150 --test-rows 50-51");
+        .ok("evaluate iris.csv --label label --method euclidean,gmml --train-rows 1-150 --test-rows 50-51");
     assert_eq!(ran.stderr, "note: 2 rows both learned on and tested: the error comes out too small\n");
 }
 
@@ -140,7 +141,7 @@ fn rows_that_are_learned_on_and_tested_are_pointed_out() {
 fn splits_that_cannot_be_are_refused() {
     let place = Place::new();
     let evaluate =
-        |options: &str| format!("evaluate iris.csv --label label --methods euclidean,gmml {options}");
+        |options: &str| format!("evaluate iris.csv --label label --method euclidean,gmml {options}");
     place.refuses(
         &evaluate("--train-rows 1-100 --test-rows 101-151"),
         "error: row 151 does not exist; the file has rows 1 to 150 (the header does not count)",
@@ -152,7 +153,7 @@ fn splits_that_cannot_be_are_refused() {
     );
     place.refuses(&evaluate("-k 76"), "error: -k is 76, but only 75 rows can vote");
     place.refuses(
-        &evaluate("--folds 151"),
+        &evaluate("--test-folds 151"),
         "error: cross-validation with that many folds needs at least 151 rows; 150 given",
     );
     place.refuses(
@@ -162,9 +163,9 @@ fn splits_that_cannot_be_are_refused() {
     place.misuse(&evaluate("--train-rows 1-9"), "--test-rows <ROWS>");
     place.misuse(&evaluate("--train-rows 9-1 --test-rows 10"), "9-1 runs backwards");
     place.misuse(&evaluate("--train-rows 0-9 --test-rows 10"), "'0' is not a row number (rows count from 1)");
-    place.misuse(&evaluate("--folds 1"), "at least 2");
+    place.misuse(&evaluate("--test-folds 1"), "at least 2");
     place.misuse(&evaluate("--runs 0"), "at least 1");
-    place.misuse(&evaluate("--methods svm"), "[possible values: euclidean, covariance, gmml");
+    place.misuse(&evaluate("--method svm"), "[possible values: euclidean, covariance, gmml");
 }
 
 #[test]
@@ -190,8 +191,7 @@ fn tune_draws_the_curve_three_ways() {
 #[test]
 fn tune_and_fit_choose_the_same_t() {
     let place = Place::new();
-    for options in ["--seed 3", "--standardize", "--pairs sampled --seed 1", "--lambda 0.5 -k 3 --cv-folds 4"]
-    {
+    for options in ["--seed 3", "--standardize", "--pairs sampled --seed 1", "--lambda 0.5 -k 3 --folds 4"] {
         let tune = place.json(&format!("tune iris.csv --label label --steps 1 --json {options}"));
         let fit = place.json(&format!("fit iris.csv --label label --method gmml -o m.st --json {options}"));
         assert_eq!(tune["t"], fit["t"], "{options}");
@@ -230,8 +230,8 @@ fn no_group_is_both_learned_on_and_tested() {
     place.write("g.csv", groups_of_rows());
     // Of those that choose something and of those that do not.
     let methods = "euclidean,gmml,itml,auto,lmnn";
-    for protocol in ["--runs 2", "--folds 3"] {
-        let line = format!("evaluate g.csv --label y -k 1 {protocol} --methods {methods} --json");
+    for protocol in ["--runs 2", "--test-folds 3"] {
+        let line = format!("evaluate g.csv --label y -k 1 {protocol} --method {methods} --json");
         let alone = place.json(&format!("{line} --ignore who"));
         let grouped = place.json(&format!("{line} --groups who"));
         let of = |json: &Value| json["results"].as_array().expect("results").clone();
@@ -249,11 +249,11 @@ fn no_group_is_both_learned_on_and_tested() {
 fn a_split_of_ones_own_must_keep_groups_whole_too() {
     let place = Place::new();
     place.write("g.csv", groups_of_rows());
-    let split = "evaluate g.csv --label y --groups who --methods euclidean";
+    let split = "evaluate g.csv --label y --groups who --method euclidean";
     place.ok(&format!("{split} --train-rows 1-60 --test-rows 61-180"));
     let torn = place.run(&format!("{split} --train-rows 1-63 --test-rows 64-180"));
     assert!(torn.stderr.contains("group 'g10' is in --train-rows and in --test-rows"), "{}", torn.stderr);
-    let few = place.run(&format!("{split} --folds 31"));
+    let few = place.run(&format!("{split} --test-folds 31"));
     assert!(few.stderr.contains("--groups names 30 groups, too few for 31 folds"), "{}", few.stderr);
 }
 

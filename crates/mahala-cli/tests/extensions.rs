@@ -221,8 +221,8 @@ fn each_class_may_have_a_metric_of_its_own() {
         "error: this model has local metrics, which go with the rows they were learned on\nhint: leave --train out",
     );
     place.refuses(
-        "fit wine.csv --label label --method gmml --local class --keep-rows no -o m.st",
-        "error: --local needs the training rows in the model\nhint: leave --keep-rows no out",
+        "fit wine.csv --label label --method gmml --local class --keep-rows never -o m.st",
+        "error: --local needs the training rows in the model\nhint: leave --keep-rows never out",
     );
     place.misuse("fit wine.csv --label label --method gmml --local cluster:0 -o m.st", "cluster:8");
     place.misuse(

@@ -76,11 +76,11 @@ fn label_of(file: &str) -> &'static str {
 #[test]
 fn every_format_gives_the_same_classes_and_the_same_predictions() {
     let place = place();
-    place.ok("fit text.csv --label y --method gmml --t 0.5 --keep-rows yes -o text.st");
+    place.ok("fit text.csv --label y --method gmml --t 0.5 --keep-rows always -o text.st");
     let expected = place.ok("predict text.st text.csv --label y -k 1");
     assert!(expected.stderr.contains("0 of 12 wrong"), "{}", expected.stderr);
     for file in FILES {
-        place.ok(&format!("fit {file} {} --method gmml --t 0.5 --keep-rows yes -o m.st", label_of(file)));
+        place.ok(&format!("fit {file} {} --method gmml --t 0.5 --keep-rows always -o m.st", label_of(file)));
         let model = place.model("m.st");
         assert_eq!(model.references.unwrap().1.names(), ["0", "1"], "{file}");
         // Each model on each file's labels: LIBSVM labels are read without --label.
@@ -126,7 +126,7 @@ fn booleans_are_one_thing_and_not_the_numbers() {
     let place = place();
     place.write("bool.parquet", parquet::<BoolType>("boolean", |i| i % 2 == 1));
     place.write("bool.csv", csv(|i| [["false", "true"], ["False", "True"], ["FALSE", "TRUE"]][i % 3][i % 2]));
-    place.ok("fit bool.parquet --label y --method gmml --t 0.5 --keep-rows yes -o bool.st");
+    place.ok("fit bool.parquet --label y --method gmml --t 0.5 --keep-rows always -o bool.st");
     let ran = place.ok("predict bool.st bool.csv --label y -k 1");
     assert!(ran.stderr.contains("0 of 12 wrong"), "{}", ran.stderr);
     place.refuses(
@@ -147,7 +147,7 @@ fn labels_that_no_voter_has_are_counted_and_named() {
     let place = place();
     place.write("some.csv", csv(|i| if i < 3 { "2" } else { ["0", "1"][i % 2] }));
     place.write("none.csv", csv(|_| "lions"));
-    place.ok("fit text.csv --label y --method gmml --t 0.5 --keep-rows yes -o m.st");
+    place.ok("fit text.csv --label y --method gmml --t 0.5 --keep-rows always -o m.st");
     for stream in ["", "--stream"] {
         let told = place.ok(&format!("predict m.st some.csv --label y -k 1 {stream}")).stderr;
         let note = "note: 3 rows with a label that is no class of the rows that vote (2): counted as wrong";
@@ -165,10 +165,10 @@ fn codes_with_leading_zeros_and_long_identifiers_stay_apart() {
     let place = place();
     let codes = ["01", "1", "9007199254740992", "9007199254740993"];
     place.write("codes.csv", csv(|i| codes[i % 4]));
-    place.ok("fit codes.csv --label y --method gmml --t 0.5 --keep-rows yes -o m.st");
+    place.ok("fit codes.csv --label y --method gmml --t 0.5 --keep-rows always -o m.st");
     assert_eq!(place.model("m.st").references.unwrap().1.class_count(), 4);
     place.write("ids.svm", libsvm(["9007199254740992", "9007199254740993"]));
-    place.ok("fit ids.svm --method gmml --t 0.5 --keep-rows yes -o ids.st");
+    place.ok("fit ids.svm --method gmml --t 0.5 --keep-rows always -o ids.st");
     assert_eq!(place.model("ids.st").references.unwrap().1.names(), ["9007199254740992", "9007199254740993"]);
 }
 
@@ -204,7 +204,7 @@ fn groups_that_spell_one_number_are_one_group() {
     place.write("one.csv", table(|i| ["1", "2", "3"][i % 3]));
     place.write("two.csv", table(|i| [["1", "2", "3"], ["1.0", "+2", "3."]][i / 6][i % 3]));
     for file in ["one.csv", "two.csv"] {
-        place.ok(&format!("fit {file} --label y --groups g --keep-rows no -o {file}.st"));
+        place.ok(&format!("fit {file} --label y --groups g --keep-rows never -o {file}.st"));
     }
     assert!(place.read("one.csv.st") == place.read("two.csv.st"));
 }

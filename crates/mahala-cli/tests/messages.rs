@@ -45,7 +45,7 @@ fn parameters_are_named_as_they_were_typed() {
         "error: --set t: t is 3; it must be between 0 and 1",
     );
     place.refuses(
-        "evaluate t.csv --label y --methods recipe --runs 1 --set t=3",
+        "evaluate t.csv --label y --method recipe --runs 1 --set t=3",
         "error: --set t: t is 3; it must be between 0 and 1",
     );
     place.refuses(
@@ -58,11 +58,11 @@ fn parameters_are_named_as_they_were_typed() {
     );
     for line in ["fit t.csv --label y --method gmml -o m.st", "tune t.csv --label y"] {
         place.refuses(
-            &format!("{line} --cv-folds 41"),
-            "error: --cv-folds is 41, but there are only 40 rows to divide\nhint: --cv-folds 5",
+            &format!("{line} --folds 41"),
+            "error: --folds is 41, but there are only 40 rows to divide\nhint: --folds 5",
         );
     }
-    place.misuse("fit t.csv --label y --cv-folds 1 -o m.st", "it must be a whole number, at least 2");
+    place.misuse("fit t.csv --label y --folds 1 -o m.st", "it must be a whole number, at least 2");
     place.misuse("fit t.csv --label y --selection-rows 1 -o m.st", "it must be a whole number, at least 4");
     for threshold in ["nan", "inf", "-1"] {
         let line = format!("pairs wine.st t.csv --pairs p.csv --threshold {threshold}");
@@ -179,7 +179,7 @@ fn control_characters_in_names_are_shown_and_not_obeyed() {
         vec!["fit", "t.csv", "--label", "nothing", "-o", "m.st"],
         vec!["fit", &name, "--label", "y", "--method", "gmml", "-o", "m.st"],
         vec!["inspect", "m.st"],
-        vec!["evaluate", &name, "--label", "y", "--methods", "gmml", "--runs", "1"],
+        vec!["evaluate", &name, "--label", "y", "--method", "gmml", "--runs", "1"],
         vec!["fit", &name, "--label", "y", "--method", "gmml", "--t", "0.5", "-o", &name],
     ];
     for arguments in runs {

@@ -12,7 +12,7 @@ const EVERY: [&str; 10] =
 fn every_method_is_evaluated_on_the_same_splits() {
     let place = Place::new();
     let every = EVERY.join(",");
-    let ran = place.ok(&format!("evaluate iris.csv --label label --runs 2 --json --methods {every}"));
+    let ran = place.ok(&format!("evaluate iris.csv --label label --runs 2 --json --method {every}"));
     let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     for (result, name) in json["results"].as_array().expect("results").iter().zip(EVERY) {
         assert_eq!(result["method"], name);
@@ -23,7 +23,7 @@ fn every_method_is_evaluated_on_the_same_splits() {
         assert_eq!(result["iterations_mean"].as_f64().is_some_and(|mean| mean > 0.0), iterates, "{name}");
         assert_eq!(result["objective_mean"].is_f64(), iterates, "{name}");
     }
-    let text = place.ok("evaluate iris.csv --label label --runs 2 --methods itml,gmml").stdout;
+    let text = place.ok("evaluate iris.csv --label label --runs 2 --method itml,gmml").stdout;
     assert!(text.contains("iterations   objective"), "{text}");
 }
 
@@ -84,7 +84,7 @@ fn a_kernel_is_chosen_where_it_helps_and_its_model_is_like_any_other() {
     assert_eq!(place.ok("transform m.st new.csv --ignore y").stdout.lines().count(), 101);
     place.ok("neighbors m.st new.csv --ignore y");
     assert!(place.run("export m.st -o m.onnx").stderr.starts_with("error: "));
-    place.ok("evaluate train.csv --label y --runs 1 --methods auto,auto-kernel --set budget=2");
+    place.ok("evaluate train.csv --label y --runs 1 --method auto,auto-kernel --set budget=2");
     let groups = "fit train.csv --label y --method lmnn --groups a -o g.st";
     assert!(place.run(groups).stderr.contains("--groups has no effect on lmnn"));
 }
@@ -128,7 +128,7 @@ fn a_fit_that_does_not_converge_is_written_with_a_warning() {
     assert!(ran.stderr.starts_with("warning: itml: not converged: limit of time reached"), "{}", ran.stderr);
     let json: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(json["diagnostics"]["outcome"], "not converged: limit of time reached");
-    let ran = place.ok("evaluate iris.csv --label label --methods mmc --runs 1 --max-iterations 1");
+    let ran = place.ok("evaluate iris.csv --label label --method mmc --runs 1 --max-iterations 1");
     assert!(ran.stderr.contains("warning: mmc: 2 of 2 fits not converged: limit of"), "{}", ran.stderr);
 }
 
@@ -147,7 +147,7 @@ fn parameters_are_set_by_name_and_kept_in_the_model() {
     assert_eq!(place.model("m.st").params["gamma"], "auto");
     place.ok("fit iris.csv --label label --method flatgeo --rank 2 -o m.st");
     assert_eq!(place.model("m.st").metric.rank(), 2);
-    place.ok("evaluate iris.csv --label label --runs 1 --methods euclidean,itml,mmc --set diagonal=true --set gamma=2");
+    place.ok("evaluate iris.csv --label label --runs 1 --method euclidean,itml,mmc --set diagonal=true --set gamma=2");
 }
 
 #[test]

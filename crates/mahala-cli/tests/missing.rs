@@ -113,7 +113,7 @@ fn evaluate_fills_in_means_of_the_rows_it_learns_on_alone() {
         place.write("t.csv", table(stranger));
         for method in ["euclidean", "gmml", "itml"] {
             let line = "evaluate t.csv --label y --missing mean --train-rows 1-11 --test-rows 12 -k 3";
-            let json = place.json(&format!("{line} --methods {method} --json"));
+            let json = place.json(&format!("{line} --method {method} --json"));
             let result = &json["results"][0];
             assert_eq!((&result["wrong"], &result["tested"]), (&0.into(), &1.into()), "{stranger} {method}");
         }

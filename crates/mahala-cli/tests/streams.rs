@@ -213,7 +213,7 @@ fn a_streamed_fit_says_what_t_was_chosen_on() {
     place.ok("fit t.csv --label y --method gmml --stream --selection-rows 300 -o again.st");
     assert_eq!(place.read("m.st"), place.read("again.st"));
     let ran = place
-        .ok("fit t.csv --label y --method gmml --stream --selection-rows 300 --keep-rows yes -o kept.st");
+        .ok("fit t.csv --label y --method gmml --stream --selection-rows 300 --keep-rows always -o kept.st");
     assert!(
         ran.stderr.contains("note: a sample of 300 rows is kept in the model, not all"),
         "{}",

@@ -44,7 +44,7 @@ fn check_exportable(args: &Export, form: Form, model: &Model) -> Result<()> {
     let d = model.metric.columns();
     let gigabytes = 8e-9 * (d as f64).powi(2);
     if gigabytes > 8.0 && (form == Form::Json || args.what == What::Matrix) {
-        bail!("the matrix of {d} columns has {gigabytes:.0} GB\nhint: --what components --form npy");
+        bail!("the matrix of {d} columns has {gigabytes:.0} GB\nhint: --what components --format npy");
     }
     Ok(())
 }

@@ -270,7 +270,7 @@ fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
         (None, Some(references)) => Ok(references.clone()),
         (None, None) => bail!(
             "{} holds no training rows to vote\nhint: --train FILE --train-label COLUMN, or fit again with --label \
-             and --keep-rows yes",
+             and --keep-rows always",
             args.model.display()
         ),
     }

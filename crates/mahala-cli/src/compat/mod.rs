@@ -9,10 +9,11 @@ mod settings;
 use crate::options::Command;
 use crate::options::evaluate::Evaluate;
 use crate::options::export::{Export, Form, form_of};
-use crate::options::fit::{Fit, PairsArg};
+use crate::options::fit::{Fit, KeepRows};
 use crate::options::kernel::KernelName;
 use crate::options::learn::{LearnArgs, RankArg};
 use crate::options::method::{Method, MethodArgs};
+use crate::options::target::PairsArg;
 use crate::options::tune::Tune;
 use Method as M;
 use Source as S;
@@ -87,7 +88,7 @@ fn check_choice(keys: &[&str], learn: &LearnArgs, chosen: Chosen, methods: &[Met
     if learn.t == TChoice::CrossValidated || methods.iter().any(|method| method.chooses()) {
         return Ok(());
     }
-    for (key, used) in [("cv_folds", chosen.folds), ("selection_rows", chosen.rows)] {
+    for (key, used) in [("folds", chosen.folds), ("selection_rows", chosen.rows)] {
         if keys.contains(&key) && !used {
             let option = rule_of(key).map_or(key, |rule| rule.option);
             bail!(
@@ -107,7 +108,7 @@ struct Chosen {
 
 fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
     let (method, source) = (fit.method(), source_of(fit)?);
-    let keys = keys(given, &fit.learn, &fit.pairs);
+    let keys = keys(given, &fit.learn, &fit.target.pairs);
     for key in &keys {
         check_methods(key, &[method])?;
     }
@@ -115,15 +116,15 @@ fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
         check_source(key, source).map_err(|error| of_the_option_typed(fit, &error))?;
     }
     let open_share = source == S::Local && fit.extensions.share == Share::CrossValidated;
-    let folds = open_share || fit.extensions.calibrate.is_some();
+    let folds = open_share || fit.calibrate.is_some();
     let rows = open_share || source == S::Stream;
     check_choice(&keys, &fit.learn, Chosen { folds, rows }, &[method])?;
     check_steering(&[method], &fit.steering, &fit.learn)?;
     check_kernel(fit, given)?;
     check_weights(fit)?;
-    if fit.groups.is_some() {
-        if fit.extensions.calibrate.is_some() || fit.extensions.weights.is_some() {
-            let option = if fit.extensions.weights.is_some() { "--weights" } else { "--calibrate" };
+    if fit.target.groups.is_some() {
+        if fit.calibrate.is_some() || fit.target.weights.is_some() {
+            let option = if fit.target.weights.is_some() { "--weights" } else { "--calibrate" };
             bail!("--groups and {option} cannot be combined\nhint: leave one of them out");
         }
         check_groups(method, &fit.learn, &fit.steering)?;
@@ -134,9 +135,9 @@ fn check_fit(fit: &Fit, given: &Given) -> Result<()> {
 /// A refusal with the option that was typed for the constraints instead of --pairs FILE.
 fn of_the_option_typed(fit: &Fit, error: &anyhow::Error) -> anyhow::Error {
     let options = [
-        ("--triplets", fit.triplets.is_some()),
-        ("--quadruplets", fit.quadruplets.is_some()),
-        ("--chunks", fit.chunks.is_some()),
+        ("--triplets", fit.target.triplets.is_some()),
+        ("--quadruplets", fit.target.quadruplets.is_some()),
+        ("--chunks", fit.target.chunks.is_some()),
     ];
     let option = options.iter().find(|option| option.1).map_or("--pairs FILE", |option| option.0);
     let text = error.to_string().replace("--pairs FILE", option);
@@ -149,25 +150,25 @@ fn of_the_option_typed(fit: &Fit, error: &anyhow::Error) -> anyhow::Error {
 /// What is learned from; two at once are refused.
 fn source_of(fit: &Fit) -> Result<Source> {
     let constraints = [
-        ("--pairs FILE", matches!(fit.pairs, PairsArg::File(_))),
-        ("--triplets", fit.triplets.is_some()),
-        ("--quadruplets", fit.quadruplets.is_some()),
-        ("--chunks", fit.chunks.is_some()),
+        ("--pairs FILE", matches!(fit.target.pairs, PairsArg::File(_))),
+        ("--triplets", fit.target.triplets.is_some()),
+        ("--quadruplets", fit.target.quadruplets.is_some()),
+        ("--chunks", fit.target.chunks.is_some()),
     ];
     let constraints: Vec<&str> = constraints.iter().filter(|one| one.1).map(|one| one.0).collect();
     if let [one, other, ..] = constraints[..] {
         bail!("{one} and {other} cannot be combined\nhint: leave one of them out");
     }
     if let ([option @ ("--triplets" | "--quadruplets" | "--chunks")], true) =
-        (&constraints[..], fit.second.is_some())
+        (&constraints[..], fit.target.second.is_some())
     {
         bail!("--second and {option} cannot be combined\nhint: --second goes with --pairs FILE");
     }
     let asked = [
-        ("--pairs FILE", S::Pairs, fit.has_pairs()),
+        ("--pairs FILE", S::Pairs, fit.target.has_pairs()),
         ("--moments", S::Moments, fit.moments.is_some()),
         ("--stream", S::Stream, fit.stream),
-        ("--multilabel", S::Multilabel, fit.extensions.multilabel.is_some()),
+        ("--multilabel", S::Multilabel, fit.target.multilabel.is_some()),
         ("--local", S::Local, fit.extensions.local.is_some()),
         ("--kernel", S::Kernel, fit.kernel.kernel.is_some()),
     ];
@@ -217,13 +218,13 @@ fn check_kernel(fit: &Fit, given: &Given) -> Result<()> {
 
 /// What weights of rows do not go with.
 fn check_weights(fit: &Fit) -> Result<()> {
-    if fit.extensions.weights.is_none() {
+    if fit.target.weights.is_none() {
         return Ok(());
     }
     let others = [
-        ("--calibrate", fit.extensions.calibrate.is_some()),
+        ("--calibrate", fit.calibrate.is_some()),
         ("--standardize", fit.learn.standardize),
-        ("--pairs sampled", fit.pairs == PairsArg::Sampled),
+        ("--pairs sampled", fit.target.pairs == PairsArg::Sampled),
     ];
     match others.iter().find(|other| other.1) {
         Some((option, _)) => {
@@ -235,10 +236,10 @@ fn check_weights(fit: &Fit) -> Result<()> {
 
 /// Options about rows where there are none, or none to keep.
 fn check_rows(fit: &Fit, given: &Given, source: Source) -> Result<()> {
-    if source == S::Local && fit.keep_rows == Some(false) {
-        bail!("--local needs the training rows in the model\nhint: leave --keep-rows no out");
+    if source == S::Local && fit.keep_rows == KeepRows::Never {
+        bail!("--local needs the training rows in the model\nhint: leave --keep-rows never out");
     }
-    if source == S::Pairs && fit.keep_rows.is_some() && fit.label.is_none() {
+    if source == S::Pairs && given.has("keep_rows") && fit.target.label.is_none() {
         bail!("--keep-rows has no effect without labels\nhint: rows vote by their labels: --label COLUMN");
     }
     if fit.data.is_some() {
@@ -263,11 +264,10 @@ fn check_evaluate(evaluate: &Evaluate, given: &Given) -> Result<()> {
     }
     // Groups are kept whole by the split into rows learned on and rows tested, whatever the method.
     for key in keys.iter().filter(|key| **key != "groups") {
-        check_methods(key, &evaluate.methods)
-            .map_err(|error| anyhow::anyhow!("{}", error.to_string().replace("--method ", "--methods ")))?;
+        check_methods(key, &evaluate.method)?;
     }
-    check_choice(&keys, &evaluate.learn, Chosen { folds: false, rows: false }, &evaluate.methods)?;
-    check_steering(&evaluate.methods, &evaluate.method, &evaluate.learn)
+    check_choice(&keys, &evaluate.learn, Chosen { folds: false, rows: false }, &evaluate.method)?;
+    check_steering(&evaluate.method, &evaluate.steering, &evaluate.learn)
 }
 
 fn check_tune(tune: &Tune, given: &Given) -> Result<()> {
@@ -290,10 +290,10 @@ fn check_export(export: &Export, given: &Given) -> Result<()> {
     let form = form_of(export)?;
     if given.has("what") && !matches!(form, Form::Npy | Form::Csv) {
         let has = if form == Form::Json { "JSON holds both matrices" } else { "ONNX holds the map of rows" };
-        bail!("--what has no effect: {has}\nhint: leave it out, or --form npy or csv");
+        bail!("--what has no effect: {has}\nhint: leave it out, or --format npy or csv");
     }
     if export.f32 && form != Form::Onnx {
-        bail!("--f32 is for ONNX alone\nhint: leave it out, or --form onnx");
+        bail!("--f32 is for ONNX alone\nhint: leave it out, or --format onnx");
     }
     Ok(())
 }

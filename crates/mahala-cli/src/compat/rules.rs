@@ -176,7 +176,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("rank=auto", "--rank auto", AUTOMATIC, &[S::Labels]),
     rule("principal", "--principal", GMML, &[S::Labels]),
     rule("k", "-k", EVERY_METHOD, EVERY_SOURCE),
-    rule("cv_folds", "--cv-folds", GMML, EVERY_SOURCE),
+    rule("folds", "--folds", GMML, EVERY_SOURCE),
     rule("selection_rows", "--selection-rows", &[M::Gmml, M::Auto, M::AutoKernel], EVERY_SOURCE),
     rule("balance", "--balance", GMML, CLASSES),
     rule("seed", "--seed", EVERY_METHOD, EVERY_SOURCE),

@@ -1,10 +1,10 @@
 //! Options of `mahala evaluate`.
 
-use crate::options::fit::PairsArg;
 use crate::options::input::InputArgs;
 use crate::options::learn::LearnArgs;
 use crate::options::method::{Method, MethodArgs};
 use crate::options::parse::at_least;
+use crate::options::target::PairsArg;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use mahala_io::ColumnRef;
@@ -14,52 +14,62 @@ use std::str::FromStr;
 /// Options of `mahala evaluate`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  mahala evaluate wine.csv --label class         40 runs of halves
+  mahala evaluate wine.csv --label class --method gmml,itml,lmnn
+  mahala evaluate --help                         every option, more examples")]
+#[command(after_long_help = "Examples:
   mahala evaluate wine.csv --label class                    40 runs of halves
-  mahala evaluate wine.csv --label class --methods gmml --pairs sampled
+  mahala evaluate wine.csv --label class --method gmml --pairs sampled
       as in the paper
-  mahala evaluate wine.csv --label class --methods gmml,itml --set gamma=0.1
-  mahala evaluate wine.csv --label class --folds 10 --json
+  mahala evaluate wine.csv --label class --method gmml,itml --set gamma=0.1
+  mahala evaluate wine.csv --label class --test-folds 10 --json
   mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
 pub(crate) struct Evaluate {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
     pub data: PathBuf,
+    #[command(flatten)]
+    pub input: InputArgs,
     /// The column with the classes, by name or position (-1: the last)
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, help_heading = "Target")]
     pub label: Option<ColumnRef>,
-    /// The methods to compare; an option goes to those that have it, and is refused if none has
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Lda, Method::Auto])]
-    pub methods: Vec<Method>,
-    /// How often to draw halves, each tested against the other
-    #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1))]
-    #[arg(conflicts_with_all = ["folds", "train_rows", "test_rows"])]
-    pub runs: usize,
-    /// Cross-validate over this many folds instead of halves
-    #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
-    pub folds: Option<usize>,
-    /// Learn on these rows only, such as 1-528,600
-    #[arg(long, value_name = "ROWS", requires = "test_rows")]
-    pub train_rows: Option<RowRanges>,
-    /// Test on these rows
-    #[arg(long, value_name = "ROWS", requires = "train_rows")]
-    pub test_rows: Option<RowRanges>,
-    /// Pairs to learn from: all, or the paper's random sample
-    #[arg(long, default_value = "all", value_name = "all|sampled")]
-    pub pairs: PairsArg,
-    /// The column that names each row's group: no group is both learned on and tested, nor split where something is chosen
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    /// The column that names each row's group
+    ///
+    /// No group is both learned on and tested, nor divided where something is chosen.
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, help_heading = "Target")]
     pub groups: Option<ColumnRef>,
-    /// Draw the errors into this file
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-    /// Print the results as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// Pairs to learn from: all, or the paper's random sample
+    #[arg(long, default_value = "all", value_name = "all|sampled", help_heading = "Target")]
+    pub pairs: PairsArg,
+    /// The methods to compare, separated by commas
+    ///
+    /// An option goes to those methods that have it, and is refused if none has.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Lda, Method::Auto])]
+    #[arg(value_name = "NAMES", help_heading = "Method")]
+    pub method: Vec<Method>,
     #[command(flatten)]
     pub learn: LearnArgs,
     #[command(flatten)]
-    pub method: MethodArgs,
-    #[command(flatten)]
-    pub input: InputArgs,
+    pub steering: MethodArgs,
+    /// How often to draw halves, each tested against the other
+    #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1), help_heading = "Protocol")]
+    #[arg(conflicts_with_all = ["test_folds", "train_rows", "test_rows"])]
+    pub runs: usize,
+    /// Test by cross-validation over this many folds instead of halves
+    #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
+    #[arg(help_heading = "Protocol")]
+    pub test_folds: Option<usize>,
+    /// Learn on these rows only, such as 1-528,600
+    #[arg(long, value_name = "ROWS", requires = "test_rows", help_heading = "Protocol")]
+    pub train_rows: Option<RowRanges>,
+    /// Test on these rows
+    #[arg(long, value_name = "ROWS", requires = "train_rows", help_heading = "Protocol")]
+    pub test_rows: Option<RowRanges>,
+    /// Draw the errors into this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub svg: Option<PathBuf>,
+    /// Print the results as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// Rows by number, from 1: `1-528,600`.

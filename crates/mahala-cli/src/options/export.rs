@@ -17,9 +17,9 @@ pub(crate) struct Export {
     /// Where to write: .onnx, .npy, .csv or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The form [default: from the name]
+    /// The format [default: from the name]
     #[arg(long, value_enum)]
-    pub form: Option<Form>,
+    pub format: Option<Form>,
     /// Which matrix goes to NPY or CSV
     #[arg(long, value_enum, default_value_t = What::Components)]
     pub what: What,
@@ -53,14 +53,14 @@ pub(crate) enum What {
 /// The form asked for, or else that of the name.
 pub(crate) fn form_of(args: &Export) -> Result<Form> {
     let extension = args.output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    Ok(match (args.form, extension.as_deref()) {
+    Ok(match (args.format, extension.as_deref()) {
         (Some(form), _) => form,
         (None, Some("onnx")) => Form::Onnx,
         (None, Some("npy")) => Form::Npy,
         (None, Some("csv")) => Form::Csv,
         (None, Some("json")) => Form::Json,
         _ => bail!(
-            "{}: the name does not tell the form\nhint: --form onnx|npy|csv|json",
+            "{}: the name does not tell the format\nhint: --format onnx|npy|csv|json",
             args.output.display()
         ),
     })

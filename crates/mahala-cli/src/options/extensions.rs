@@ -1,4 +1,4 @@
-//! Options of `fit` that go beyond the paper: weights, sets of labels, probabilities, local metrics.
+//! Local metrics and probabilities, as they are typed.
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -7,27 +7,16 @@ use mahala::local::{Locality, Share};
 use mahala::metric::Calibration;
 use std::str::FromStr;
 
-/// What more can be learned, and from what.
+/// Local metrics.
 #[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Beyond the paper")]
+#[command(next_help_heading = "Method")]
 pub(crate) struct ExtensionArgs {
-    /// The column with the weight of each row, by name: a row of weight 2 counts as two
-    #[arg(long, value_name = "COLUMN")]
-    pub weights: Option<String>,
-    /// Probabilities for `pairs`, from held-out pairs; they set the threshold, too
-    #[arg(long, value_enum, value_name = "METHOD")]
-    pub calibrate: Option<CalibrationMethod>,
-    /// The label holds several, with this between them, such as 'a;b': pairs are as similar as their labels overlap
-    #[arg(long, value_name = "SEPARATOR")]
-    pub multilabel: Option<String>,
-    /// Pairs to draw for --multilabel [default: 40c(c-1) for c labels, at least 20000]
-    #[arg(long, value_name = "N", requires = "multilabel")]
-    pub pair_budget: Option<usize>,
     /// A metric for each class, or for each of K clusters, used by `predict`
-    #[arg(long, value_name = "class|cluster:K")]
+    #[arg(long, value_name = "class|cluster:K", hide_short_help = true)]
     pub local: Option<LocalBy>,
     /// How far local metrics are from the global one (0) to their own (1): 'auto' (cross-validated) or a number
     #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = share, requires = "local")]
+    #[arg(hide_short_help = true)]
     pub share: Share,
 }
 

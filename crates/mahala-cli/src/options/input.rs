@@ -5,25 +5,25 @@ use mahala_io::{ColumnRef, Format, Header, Missing, ReadOptions};
 
 /// How files are read.
 #[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Reading")]
+#[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Leave out this column (may be given several times)
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub ignore: Vec<ColumnRef>,
     /// What to do about missing cells
     #[arg(long, value_enum, default_value_t)]
     pub missing: Missing,
     /// Whether the first record names the columns
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub header: Header,
     /// The character between cells [default: found from the first lines]
-    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    #[arg(long, value_name = "CHAR", value_parser = delimiter, hide_short_help = true)]
     pub delimiter: Option<u8>,
     /// The format of the input [default: found from name and content]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     pub format: Option<Format>,
     /// Leave out up to so many rows that cannot be read, and say where the first are
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub skip_bad_rows: Option<u64>,
     /// The most bytes of numbers to hold; what memory allows, if there is none.
     #[arg(skip)]

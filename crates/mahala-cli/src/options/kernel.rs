@@ -8,23 +8,29 @@ use crate::options::parse::at_least;
 
 /// Learning in the feature space of a kernel.
 #[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Kernel")]
+#[command(next_help_heading = "Method")]
 pub(crate) struct KernelArgs {
     /// Learn in the feature space of this kernel
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     pub kernel: Option<KernelName>,
     /// The width of rbf, exp(-gamma*|x-y|^2), or factor of polynomial [default: 1 / (columns * variance)]
-    #[arg(long, value_name = "NUMBER", requires = "kernel", allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires = "kernel",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
     pub gamma: Option<f64>,
     /// The power of polynomial, (gamma*x*y + coef0)^degree
-    #[arg(long, value_name = "N", default_value_t = 3, requires = "kernel")]
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "kernel", hide_short_help = true)]
     pub degree: u32,
     /// The constant of polynomial
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, requires = "kernel")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, requires = "kernel", hide_short_help = true)]
     #[arg(allow_negative_numbers = true)]
     pub coef0: f64,
     /// Take the kernel with this many rows, drawn at random [default: all up to 5000 rows, else 1000]
-    #[arg(long, value_name = "N", requires = "kernel", value_parser = at_least(1))]
+    #[arg(long, value_name = "N", requires = "kernel", value_parser = at_least(1), hide_short_help = true)]
     pub landmarks: Option<usize>,
 }
 

@@ -14,48 +14,58 @@ use std::str::FromStr;
 
 /// How a metric is learned.
 #[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Learning")]
+#[command(next_help_heading = "Method")]
 pub(crate) struct LearnArgs {
-    /// Place on the geodesic between the inverse of S (0) and D (1): 'auto' (cross-validated) or a number
+    /// The place on the geodesic from the inverse of S (0) to D (1)
+    ///
+    /// A number, or 'auto': chosen by cross-validation.
     #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = t_choice)]
     #[arg(allow_negative_numbers = true)]
     pub t: TChoice,
-    /// Regularise as in the paper: S + lambda/A0, D + lambda*A0
-    #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage", allow_negative_numbers = true)]
-    pub lambda: Option<f64>,
-    /// Shrink S and D, by 0 to 1; 'analytic' finds how far S should be, from the number of rows
-    #[arg(long, value_name = "NUMBER|analytic", allow_negative_numbers = true)]
-    pub shrinkage: Option<ShrinkageArg>,
-    /// What --shrinkage goes towards
-    #[arg(long, value_enum, default_value_t, requires = "shrinkage")]
-    pub shrink_towards: ShrinkTarget,
-    /// The prior A0 of --lambda: identity, diagonal, covariance, or a file with a square matrix
-    #[arg(long, default_value = "identity", value_name = "PRIOR|FILE")]
-    pub prior: PriorArg,
     /// Divide each column by its standard deviation first (remembered in the model)
     #[arg(long)]
     pub standardize: bool,
-    /// Keep only so many coordinates, or as many as hold this share of the distances between classes; 'auto': as
-    /// many as cross-validation likes, with all the rest chosen too
+    /// Keep so many coordinates, a share such as 0.95, or 'auto'
+    ///
+    /// A share keeps as many coordinates as hold it of the distances between classes; 'auto' as many as
+    /// cross-validation likes, with all the rest chosen too.
     #[arg(long, value_name = "R|SHARE|auto")]
     pub rank: Option<RankArg>,
     /// Learn inside this many leading directions of the rows: for tables too large both ways
-    #[arg(long, value_name = "N", value_parser = at_least(1))]
+    #[arg(long, value_name = "N", value_parser = at_least(1), hide_short_help = true)]
     pub principal: Option<usize>,
     /// Neighbours that vote, here and in `predict` [default: 5]
     #[arg(short, long, value_parser = at_least(1))]
     pub k: Option<usize>,
-    /// Folds of the cross-validation that chooses t [default: 5]
-    #[arg(long, value_name = "N", value_parser = at_least(2))]
-    pub cv_folds: Option<usize>,
-    /// Choose on at most this many rows, drawn at random [default: 2000; 20000 for the choice of t alone]
-    #[arg(long, value_name = "N", value_parser = at_least(4))]
-    pub selection_rows: Option<usize>,
     /// Whether classes of unequal size count the same
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub balance: BalanceArg,
+    /// Regularise as in the paper: S + lambda/A0, D + lambda*A0
+    #[arg(long, value_name = "NUMBER", conflicts_with = "shrinkage", allow_negative_numbers = true)]
+    #[arg(help_heading = "Regularisation", hide_short_help = true)]
+    pub lambda: Option<f64>,
+    /// The prior A0 of --lambda: identity, diagonal, covariance, or a file with a square matrix
+    #[arg(long, default_value = "identity", value_name = "PRIOR|FILE")]
+    #[arg(help_heading = "Regularisation", hide_short_help = true)]
+    pub prior: PriorArg,
+    /// Shrink S and D, by 0 to 1; 'analytic' finds how far
+    ///
+    /// 'analytic' finds how far S should be shrunk from the number of rows.
+    #[arg(long, value_name = "NUMBER|analytic", allow_negative_numbers = true)]
+    #[arg(help_heading = "Regularisation")]
+    pub shrinkage: Option<ShrinkageArg>,
+    /// What --shrinkage goes towards
+    #[arg(long, value_enum, default_value_t, requires = "shrinkage")]
+    #[arg(help_heading = "Regularisation", hide_short_help = true)]
+    pub shrink_towards: ShrinkTarget,
+    /// Folds of the cross-validation that chooses t [default: 5]
+    #[arg(long, value_name = "N", value_parser = at_least(2), help_heading = "Selection")]
+    pub folds: Option<usize>,
+    /// Choose on at most this many rows, drawn at random [default: 2000; 20000 for the choice of t alone]
+    #[arg(long, value_name = "N", value_parser = at_least(4), help_heading = "Selection", hide_short_help = true)]
+    pub selection_rows: Option<usize>,
     /// Decides all random draws
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, help_heading = "Selection")]
     pub seed: u64,
 }
 
@@ -170,9 +180,9 @@ impl LearnArgs {
     /// Refuses more folds than there are rows to divide.
     pub(crate) fn check_folds(&self, rows: usize) -> Result<()> {
         let rows = self.selection_rows.map_or(rows, |most| rows.min(most));
-        match self.cv_folds {
+        match self.folds {
             Some(folds) if folds > rows => bail!(
-                "--cv-folds is {folds}, but there are only {} to divide\nhint: --cv-folds {}",
+                "--folds is {folds}, but there are only {} to divide\nhint: --folds {}",
                 format::count(rows as u64, "row"),
                 rows.clamp(2, 5)
             ),
@@ -222,7 +232,7 @@ impl LearnArgs {
             rank: self.given_rank(),
             principal: self.principal,
             k: self.k.unwrap_or(plain.k),
-            folds: self.cv_folds.unwrap_or(plain.folds),
+            folds: self.folds.unwrap_or(plain.folds),
             selection_rows: self.selection_rows.unwrap_or(plain.selection_rows),
             seed: self.seed,
             balance: self.balance.into(),

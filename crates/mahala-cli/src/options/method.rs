@@ -72,17 +72,19 @@ pub(crate) enum Method {
 
 /// How a method that iterates is steered.
 #[derive(Args, Debug, Clone)]
-#[command(next_help_heading = "Methods that iterate")]
+#[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Stop after this many iterations
-    #[arg(long, value_name = "N", value_parser = at_least(1))]
-    pub max_iterations: Option<usize>,
-    /// Stop a fit after this time, with the best metric so far
-    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds)]
-    pub time_limit: Option<f64>,
-    /// Set a parameter of the method, such as gamma=0.1 (may be given several times)
+    /// Set a parameter of the method, such as gamma=0.1
+    ///
+    /// May be given several times.
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
+    /// Stop after this many iterations
+    #[arg(long, value_name = "N", value_parser = at_least(1), hide_short_help = true)]
+    pub max_iterations: Option<usize>,
+    /// Stop a fit after this time, with the best metric so far
+    #[arg(long, value_name = "SECONDS", value_parser = positive_seconds, hide_short_help = true)]
+    pub time_limit: Option<f64>,
 }
 
 impl MethodArgs {

@@ -16,6 +16,7 @@ pub(crate) mod neighbors;
 pub(crate) mod pairs;
 mod parse;
 pub(crate) mod predict;
+pub(crate) mod target;
 pub(crate) mod transform;
 pub(crate) mod tune;
 

@@ -19,7 +19,7 @@ pub(crate) struct MomentsCommand {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: ColumnRef,
     /// Where to write the sums
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,

@@ -27,7 +27,14 @@ pub(crate) struct Neighbors {
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    #[arg(
+        short,
+        long,
+        default_value = "-",
+        hide_default_value = true,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub output: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,

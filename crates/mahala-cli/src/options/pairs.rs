@@ -28,13 +28,20 @@ pub(crate) struct PairsCommand {
     #[arg(long, value_name = "DISTANCE", value_parser = distance, allow_negative_numbers = true)]
     pub threshold: Option<f64>,
     /// Also write how likely each pair is the same (the model must be fitted with --calibrate)
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub probabilities: bool,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    #[arg(
+        short,
+        long,
+        default_value = "-",
+        hide_default_value = true,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub output: PathBuf,
     /// Write a summary as JSON instead of the pairs
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
     #[command(flatten)]
     pub input: InputArgs,

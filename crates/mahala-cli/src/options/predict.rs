@@ -30,10 +30,17 @@ pub(crate) struct Predict {
     #[arg(short, long, value_parser = at_least(1))]
     pub k: Option<usize>,
     /// Read, predict and write a block at a time [default: above 256 MB of numbers]
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub stream: bool,
     /// Where to write [default: stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    #[arg(
+        short,
+        long,
+        default_value = "-",
+        hide_default_value = true,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub output: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,

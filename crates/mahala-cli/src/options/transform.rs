@@ -18,13 +18,20 @@ pub(crate) struct Transform {
     /// Rows with the columns the model was learned on; - for stdin
     pub data: PathBuf,
     /// Where to write: .csv or .npy [default: CSV to stdout]
-    #[arg(short, long, default_value = "-", hide_default_value = true, value_name = "FILE")]
+    #[arg(
+        short,
+        long,
+        default_value = "-",
+        hide_default_value = true,
+        value_name = "FILE",
+        help_heading = "Output"
+    )]
     pub output: PathBuf,
     /// Copy this column behind the coordinates
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
     /// Read, transform and write a block at a time [default: above 256 MB of numbers]
-    #[arg(long)]
+    #[arg(long, help_heading = "Input")]
     pub stream: bool,
     #[command(flatten)]
     pub input: InputArgs,

@@ -115,7 +115,7 @@ impl Cell {
         };
         let mut words: Vec<String> = line.split_whitespace().map(table).collect();
         // Runs go with halves alone.
-        if ["--folds", "--train-rows", "--test-rows"].contains(&self.option.name)
+        if ["--test-folds", "--train-rows", "--test-rows"].contains(&self.option.name)
             && let Some(at) = words.iter().position(|word| word == "--runs")
         {
             words.drain(at..=at + 1);
@@ -153,9 +153,9 @@ impl Cell {
                 Some("one pass is what is made anyway")
             }
             ("--chunks", "fit") if source == "chunks" => Some("g is the column before the last"),
-            ("--form", "export") => Some("it says what the name says, too"),
+            ("--format", "export") => Some("it says what the name says, too"),
             ("--keep-rows", "fit") if source == "moments and rows" => {
-                Some("a sample is kept only if asked for; 'no' is what is done")
+                Some("a sample is kept only if asked for; 'never' is what is done")
             }
             ("--format", _) => Some("it says what the first bytes say, too"),
             ("--output", _) => Some("it says where the same goes"),
@@ -221,8 +221,8 @@ const LEARN: &[Case] = &[
     case("--rank", "auto"),
     case("--principal", "2"),
     case("-k", "17"),
-    case("--cv-folds", "2"),
-    needing("--cv-folds", "2", "--t 0.3"),
+    case("--folds", "2"),
+    needing("--folds", "2", "--t 0.3"),
     case("--selection-rows", "20|16|12"),
     needing("--selection-rows", "20", "--t 0.3"),
     case("--balance", "classes"),
@@ -255,7 +255,7 @@ const FIT: &[Case] = &[
     case("--quadruplets", "quadruplets.csv"),
     case("--chunks", "g"),
     case("--second", "moved.csv"),
-    case("--keep-rows", "no"),
+    case("--keep-rows", "never"),
     case("--stream", ""),
     case("--moments", "moved.moments"),
     case("--json", ""),
@@ -278,11 +278,11 @@ const FIT: &[Case] = &[
 
 const EVALUATE: &[Case] = &[
     case("--label", "y"),
-    case("--methods", "mmc"),
+    case("--method", "mmc"),
     case("--runs", "2"),
-    needing("--runs", "2", "--folds 3"),
+    needing("--runs", "2", "--test-folds 3"),
     needing("--runs", "2", "--train-rows 1-40 --test-rows 41-60"),
-    needing("--folds", "3", "--folds 2"),
+    needing("--test-folds", "3", "--test-folds 2"),
     needing("--train-rows", "1-30", "--test-rows 41-60"),
     needing("--test-rows", "31-50", "--train-rows 1-30"),
     case("--pairs", "all"),
@@ -340,7 +340,7 @@ const MERGE: &[Case] = &[case("--output", "OUT.moments"), case("--threads", "1")
 const INSPECT: &[Case] = &[case("--json", ""), case("--threads", "1")];
 const EXPORT: &[Case] = &[
     case("--output", "OUT.csv"),
-    case("--form", "json"),
+    case("--format", "json"),
     case("--what", "matrix"),
     case("--f32", ""),
     case("--threads", "1"),
@@ -381,7 +381,7 @@ fn contexts() -> Vec<Context> {
         let line = format!("t.csv --label y --method {method} {least} --output OUT.st");
         all.push(context("fit", method, "labels", &line));
         let runs = if least.is_empty() { 3 } else { 1 };
-        let line = format!("t.csv --label y --runs {runs} --json --methods {method} {least}");
+        let line = format!("t.csv --label y --runs {runs} --json --method {method} {least}");
         all.push(context("evaluate", method, "labels", &line));
     }
     for method in ["gmml", "itml", "mmc", "flatgeo"] {

@@ -77,20 +77,20 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     let data = Grouped { gaps: Gaps::of(&table), rows: dataset(&mut table)?, groups };
     let gmml = args.learn.gmml(args.pairs.rule(), data.rows.columns())?;
     let steering = match args.learn.rank {
-        Some(RankArg::Chosen) => args.method.with("reduce", json!(true)),
-        _ => args.method.clone(),
+        Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
+        _ => args.steering.clone(),
     };
-    let methods = configure(&args.methods, &steering, &gmml, args.learn.selection_rows)?;
+    let methods = configure(&args.method, &steering, &gmml, args.learn.selection_rows)?;
     let (runs, protocol) = draw_runs(args, &data, &table.row_numbers)?;
     check_runs(&runs, gmml.k)?;
     runs.iter().flatten().try_for_each(|split| args.learn.check_folds(split.train.len()))?;
-    let progress = Bar::over("evaluating", args.methods.len() * runs.len());
+    let progress = Bar::over("evaluating", args.method.len() * runs.len());
     let outcomes = methods
         .iter()
         .map(|method| evaluate(method, &data, &runs, &progress))
         .collect::<Result<Vec<_>>>()
         .map_err(|error| match error.downcast::<mahala::Error>() {
-            Ok(error) => explain_setting(&args.method, error, &table.names),
+            Ok(error) => explain_setting(&args.steering, error, &table.names),
             Err(other) => other,
         })?;
     progress.finish();
@@ -124,8 +124,8 @@ fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Ve
         let protocol = format!("rows {train} against rows {test}");
         return Ok((vec![vec![split]], protocol));
     }
-    let folds = args.folds.unwrap_or(2);
-    let runs = if args.folds.is_some() { 1 } else { args.runs };
+    let folds = args.test_folds.unwrap_or(2);
+    let runs = if args.test_folds.is_some() { 1 } else { args.runs };
     if let Some(groups) = &data.groups {
         let seen = groups.class_sizes().iter().filter(|&&size| size > 0).count();
         if seen < folds {
@@ -147,7 +147,7 @@ fn draw_runs(args: &Evaluate, data: &Grouped, row_numbers: &[u64]) -> Result<(Ve
         };
         Ok((0..folds.len()).map(split).collect())
     };
-    let mut protocol = match args.folds {
+    let mut protocol = match args.test_folds {
         Some(k) => format!("{k}-fold cross-validation"),
         None => {
             format!("{} of random halves, each tested against the other", format::count(runs as u64, "run"))

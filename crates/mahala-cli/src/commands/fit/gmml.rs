@@ -4,7 +4,8 @@ use crate::commands::dataset::{dataset, labels, rows};
 use crate::commands::explain::explain;
 use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
 use crate::options::extensions::LocalBy;
-use crate::options::fit::{Fit, PairsArg};
+use crate::options::fit::{Fit, KeepRows};
+use crate::options::target::PairsArg;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
@@ -50,8 +51,8 @@ pub(super) fn fit_gmml(
     weights: Option<&[f64]>,
     output: AtomicFile,
 ) -> Result<()> {
-    let learned = match (&args.extensions.multilabel, args.extensions.local) {
-        _ if args.has_pairs() => fit_pairs(args, gmml, data)?,
+    let learned = match (&args.target.multilabel, args.extensions.local) {
+        _ if args.target.has_pairs() => fit_pairs(args, gmml, data)?,
         (Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
         (None, Some(by)) => fit_local(args, gmml, data, by)?,
         (None, None) => fit_labels(args, gmml, data, groups, weights)?,
@@ -130,7 +131,7 @@ fn fit_linear(
         Cells::Sparse(rows) => model.transform_sparse(rows)?,
         Cells::Dense(data) => model.transform(data.rows())?,
     };
-    if let (Some(method), Cells::Dense(data)) = (args.extensions.calibrate, &cells) {
+    if let (Some(method), Cells::Dense(data)) = (args.calibrate, &cells) {
         let held = gmml.held_out_rows(data, t)?;
         model.calibration = Some(method.fit(&held)?);
         model.threshold = Some(best_threshold(&held.distances, &held.pairs));
@@ -180,7 +181,7 @@ fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<
 
 /// Rows with several labels each: pairs of them, as similar as their labels overlap.
 fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -> Result<Learned> {
-    let pairs = args.extensions.pairs_of_sets(table, separator, gmml.seed)?;
+    let pairs = args.target.pairs_of_sets(table, separator, gmml.seed)?;
     let rows = rows(table)?;
     let mut learned = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
     learned.model.params["multilabel"] = json!(separator);
@@ -188,12 +189,15 @@ fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -
 }
 
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
-    let Given { first, second, pairs } = match (&args.pairs, &args.triplets, &args.quadruplets) {
-        (PairsArg::File(path), ..) => given_pairs(args, table, path)?,
-        (_, Some(path), _) => of_one_table(table, |table| Ok(read_triplets(path, table)?.to_pairs()))?,
-        (_, None, Some(path)) => of_one_table(table, |table| Ok(read_quadruplets(path, table)?.to_pairs()))?,
-        _ => bail!("there are no pairs to learn from\nhint: --pairs FILE"),
-    };
+    let Given { first, second, pairs } =
+        match (&args.target.pairs, &args.target.triplets, &args.target.quadruplets) {
+            (PairsArg::File(path), ..) => given_pairs(args, table, path)?,
+            (_, Some(path), _) => of_one_table(table, |table| Ok(read_triplets(path, table)?.to_pairs()))?,
+            (_, None, Some(path)) => {
+                of_one_table(table, |table| Ok(read_quadruplets(path, table)?.to_pairs()))?
+            }
+            _ => bail!("there are no pairs to learn from\nhint: --pairs FILE"),
+        };
     learn_pairs(args, gmml, table, [&first, second.as_ref().unwrap_or(&first)], &pairs)
 }
 
@@ -211,9 +215,9 @@ fn of_one_table(table: &mut Table, read: impl FnOnce(&Table) -> Result<Pairs>) -
 
 /// Reads the pairs of a file.
 pub(super) fn given_pairs(args: &Fit, table: &mut Table, path: &Path) -> Result<Given> {
-    let mut second_table = match &args.second {
+    let mut second_table = match &args.target.second {
         Some(second) => {
-            let second = args.input.read(second, args.label.as_ref())?;
+            let second = args.input.read(second, args.target.label.as_ref())?;
             Some(select_aligned(&table.names, second)?)
         }
         None => None,
@@ -230,7 +234,11 @@ pub(super) fn given_pairs(args: &Fit, table: &mut Table, path: &Path) -> Result<
 
 /// The labels of rows to keep in a model learned from pairs, if they have some.
 pub(super) fn labels_to_keep(args: &Fit, table: &Table) -> Result<Option<Labels>> {
-    if table.labels.is_some() && args.keep_rows.unwrap_or(true) { labels(table).map(Some) } else { Ok(None) }
+    if table.labels.is_some() && args.keep_rows != KeepRows::Never {
+        labels(table).map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 /// Learns from pairs between two tables, then sets threshold and probabilities.
@@ -243,7 +251,7 @@ fn learn_pairs(
 ) -> Result<Learned> {
     let explained = |error| explain(error, &table.names);
     let fit = gmml.fit_two_tables(first, second, pairs).map_err(explained)?;
-    let held = if args.extensions.calibrate.is_some() {
+    let held = if args.calibrate.is_some() {
         gmml.held_out_pairs(first, second, pairs, fit.t).map_err(explained)?
     } else {
         let squared = squared_pair_distances(&fit.metric, first, second, pairs)?;
@@ -255,7 +263,7 @@ fn learn_pairs(
     let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
     let mut model = fit.into_model(gmml, table.names.clone(), references, Some(threshold))?;
     model.params["pairs"] = json!("given");
-    model.calibration = args.extensions.calibrate.map(|method| method.fit(&held)).transpose()?;
+    model.calibration = args.calibrate.map(|method| method.fit(&held)).transpose()?;
     Ok(Learned { model, t, diagnostics })
 }
 
@@ -308,13 +316,14 @@ fn notes(args: &Fit, learned: &Learned, data: &Table) -> Vec<String> {
     notes.extend(diagnostics.ridge_reason());
     if !diagnostics.constant_columns.is_empty() {
         let names: Vec<&str> = diagnostics.constant_columns.iter().map(|&j| &*data.names[j]).collect();
-        let which = if args.has_pairs() { "columns that differ in no pair" } else { "constant columns" };
+        let which =
+            if args.target.has_pairs() { "columns that differ in no pair" } else { "constant columns" };
         notes.push(format!("{which} have weight 0: {}", format::first_names(&names)));
     }
     let labelled = diagnostics.selection.as_ref().filter(|s| s.criterion != Criterion::PairRanking);
     if let Some(selection) = labelled {
         let plain = Gmml::default();
-        let (k, folds) = (args.learn.k.unwrap_or(plain.k), args.learn.cv_folds.unwrap_or(plain.folds));
+        let (k, folds) = (args.learn.k.unwrap_or(plain.k), args.learn.folds.unwrap_or(plain.folds));
         let fewest = selection.rows - selection.rows.div_ceil(folds.min(selection.rows));
         if k > fewest {
             notes.push(format!("t was chosen with {fewest} voting neighbours, as there are not {k}"));

@@ -1,6 +1,6 @@
 //! Pairs of rows with several labels each.
 
-use crate::options::extensions::ExtensionArgs;
+use crate::options::target::TargetArgs;
 use crate::terminal::format;
 use anyhow::{Context as _, Result, bail};
 use mahala::Labels;
@@ -9,7 +9,7 @@ use mahala::pairs::{Pairs, pair_budget};
 use mahala_io::Table;
 use std::collections::BTreeSet;
 
-impl ExtensionArgs {
+impl TargetArgs {
     /// Pairs of rows with several labels, as similar as those overlap.
     pub(crate) fn pairs_of_sets(&self, table: &Table, separator: &str, seed: u64) -> Result<Pairs> {
         if separator.is_empty() {

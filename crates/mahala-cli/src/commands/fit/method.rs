@@ -5,9 +5,10 @@ use crate::commands::dataset::{dataset, rows};
 use crate::commands::explain::explain_setting;
 use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
 use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
-use crate::options::fit::{Fit, PairsArg};
+use crate::options::fit::Fit;
 use crate::options::learn::RankArg;
 use crate::options::method::Method;
+use crate::options::target::PairsArg;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
@@ -41,7 +42,7 @@ pub(super) fn fit_method(
     };
     let method =
         configure(&[method], &steering, gmml, args.learn.selection_rows)?.pop().context("no method")?;
-    let (mut model, report) = match (&args.pairs, &args.triplets, &args.quadruplets) {
+    let (mut model, report) = match (&args.target.pairs, &args.target.triplets, &args.target.quadruplets) {
         (PairsArg::File(path), ..) => {
             let given = given_pairs(args, data, path)?;
             from_pairs(args, &method, data, given)?
@@ -58,7 +59,7 @@ pub(super) fn fit_method(
             let training = Training::Quadruplets(&rows, &quadruplets);
             from_constraints(args, &method, data, (&training, rows.len()), Some(&quadruplets.to_pairs()))?
         }
-        _ if args.chunks.is_some() => {
+        _ if args.target.chunks.is_some() => {
             let chunklets = chunklets(groups.context("there is no column of chunks")?)?;
             let rows = rows(data)?;
             let training = Training::Chunklets(&rows, &chunklets);

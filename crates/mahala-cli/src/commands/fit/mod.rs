@@ -9,7 +9,7 @@ use crate::commands::create_output;
 use crate::commands::fit::gmml::fit_gmml;
 use crate::commands::fit::method::fit_method;
 use crate::commands::fit::stream::{Streams, fit_moments, fit_stream, streams};
-use crate::options::fit::{Fit, PairsArg};
+use crate::options::fit::{Fit, KeepRows};
 use crate::options::input::InputArgs;
 use crate::options::learn::PriorArg;
 use crate::options::method::Method;
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     };
     let read = |input: &InputArgs| {
         if args.reads_sparse() {
-            return Ok((input.read_sparse(data, args.label.as_ref())?, None));
+            return Ok((input.read_sparse(data, args.target.label.as_ref())?, None));
         }
-        input.read_grouped(data, args.label.as_ref(), args.groups.as_ref().or(args.chunks.as_ref()))
+        input.read_grouped(data, args.target.label.as_ref(), args.target.beside())
     };
     let rows = match streams(args) {
         Streams::Always => None,
@@ -42,14 +42,14 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
         Streams::Never => Some(read(&args.input)?),
     };
     let Some((mut data, groups)) = rows else { return fit_stream(args, data, output) };
-    let weights = args.extensions.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
-    let gmml = args.learn.gmml(args.pairs.rule(), data.names.len())?;
-    if args.label.is_none() && data.labels.is_none() && !args.has_pairs() {
+    let weights = args.target.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
+    let gmml = args.learn.gmml(args.target.pairs.rule(), data.names.len())?;
+    if args.target.label.is_none() && data.labels.is_none() && !args.target.has_pairs() {
         bail!(
             "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
         );
     }
-    if !args.has_pairs() {
+    if !args.target.has_pairs() {
         args.learn.check_folds(data.n)?;
     }
     if args.method() == Method::Gmml {
@@ -70,7 +70,11 @@ pub(super) fn is_stdout(args: &Fit) -> bool {
 
 /// Whether the training rows are kept: as asked, or up to 100 MB.
 pub(super) fn keeps_rows(args: &Fit, rows: usize, rank: usize) -> bool {
-    args.keep_rows.unwrap_or(rows * rank * 8 <= 100_000_000)
+    match args.keep_rows {
+        KeepRows::Always => true,
+        KeepRows::Never => false,
+        KeepRows::Auto => rows * rank * 8 <= 100_000_000,
+    }
 }
 
 /// A model is bytes: not for a terminal, nor for the same stream as JSON.
@@ -87,10 +91,7 @@ fn check_stdout(args: &Fit) -> Result<()> {
 /// Every file that is read.
 fn inputs(args: &Fit) -> Vec<&Path> {
     let mut inputs: Vec<&Path> = args.data.iter().chain(&args.moments).map(PathBuf::as_path).collect();
-    inputs.extend([&args.second, &args.triplets, &args.quadruplets].into_iter().filter_map(Option::as_deref));
-    if let PairsArg::File(path) = &args.pairs {
-        inputs.push(path);
-    }
+    inputs.extend(args.target.files());
     if let PriorArg::File(path) = &args.learn.prior {
         inputs.push(path);
     }

@@ -6,8 +6,9 @@ use crate::commands::fit::gmml::{Learned, write_and_report};
 use crate::commands::fit::keeps_rows;
 use crate::commands::load_moments;
 use crate::commands::stream_moments;
-use crate::options::fit::{Fit, PairsArg};
+use crate::options::fit::{Fit, KeepRows};
 use crate::options::method::Method;
+use crate::options::target::PairsArg;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_notes;
@@ -33,7 +34,7 @@ pub(super) enum Streams {
 pub(super) fn streams(args: &Fit) -> Streams {
     match args.stream {
         true => Streams::Always,
-        false if !needs_rows(args) && args.label.is_some() => Streams::IfLarge,
+        false if !needs_rows(args) && args.target.label.is_some() => Streams::IfLarge,
         false => Streams::Never,
     }
 }
@@ -42,20 +43,20 @@ pub(super) fn streams(args: &Fit) -> Streams {
 fn needs_rows(args: &Fit) -> bool {
     let extensions = &args.extensions;
     args.method() != Method::Gmml
-        || args.groups.is_some()
-        || args.pairs != PairsArg::All
-        || args.has_pairs()
+        || args.target.groups.is_some()
+        || args.target.pairs != PairsArg::All
+        || args.target.has_pairs()
         || args.kernel.kernel.is_some()
         || args.learn.principal.is_some()
-        || extensions.weights.is_some()
-        || extensions.calibrate.is_some()
-        || extensions.multilabel.is_some()
+        || args.target.weights.is_some()
+        || args.calibrate.is_some()
+        || args.target.multilabel.is_some()
         || extensions.local.is_some()
 }
 
 /// Learns from a stream.
 pub(super) fn fit_stream(args: &Fit, data: &Path, output: AtomicFile) -> Result<()> {
-    let Some(label) = &args.label else {
+    let Some(label) = &args.target.label else {
         bail!("a stream is learned from by its labels\nhint: --label COLUMN");
     };
     let mut stream = Stream::open(data, &args.input.options(Some(label)))?;
@@ -99,7 +100,7 @@ pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result
 
 /// The rows on which t is chosen, with the columns of the sums.
 fn sample_of(args: &Fit, data: &Path, moments: &mahala::scatter::Moments) -> Result<Dataset> {
-    let mut table = args.input.read(data, args.label.as_ref())?;
+    let mut table = args.input.read(data, args.target.label.as_ref())?;
     let (seen, wanted) = (&table.names, moments.names());
     if seen.len() != moments.columns() || (!wanted.is_empty() && seen != wanted) {
         bail!(
@@ -133,11 +134,11 @@ fn learn(
         let z = model.transform(sample.rows())?;
         // A sample of one class tells nothing apart.
         model.threshold = threshold_in_coordinates(&z, sample.labels(), gmml.seed).ok();
-        if args.keep_rows == Some(true) && !whole {
+        if args.keep_rows == KeepRows::Always && !whole {
             let kept = format::count(z.len() as u64, "row");
             print_message(&format!("note: a sample of {kept} is kept in the model, not all"));
         }
-        if args.keep_rows == Some(true) || (whole && keeps_rows(args, z.len(), z.columns())) {
+        if args.keep_rows == KeepRows::Always || (whole && keeps_rows(args, z.len(), z.columns())) {
             model.references = Some((z, sample.labels().clone()));
         }
     }
