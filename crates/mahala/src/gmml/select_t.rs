@@ -279,29 +279,24 @@ fn solve_folds(
     folds: &Folds,
 ) -> Result<Vec<SolvedFold>> {
     let of = |rows: &[usize]| {
-        let weights = weights.map(|weights| chosen(weights, rows));
-        Moments::weighted(&data.subset(rows), weights.as_deref())
+        let (weights, part) = (weights.map(|weights| chosen(weights, rows)), data.subset(rows));
+        let moments = Moments::weighted(&part, weights.as_deref())?;
+        Ok(FoldSums { moments, statistics: ColumnStatistics::of(part.rows()) })
     };
-    let parts = fold_moments(gmml, data, folds, &of)?;
+    let parts = fold_sums(gmml, data, folds, &of)?;
     let solve = |fold: usize| -> Result<SolvedFold> {
         let (train, test) = folds.split(fold);
-        let part = data.subset(&train);
         let (solution, mean) = match &parts {
             Some(parts) => {
-                let mut moments = Moments::new(data.columns())?;
-                for (other, part) in parts.iter().enumerate() {
-                    if other != fold {
-                        moments.merge(part)?;
-                    }
-                }
-                let statistics = ColumnStatistics::of(part.rows());
+                let FoldSums { moments, statistics } = FoldSums::without(parts, fold, data.columns())?;
                 let scale = gmml.standardize.then_some(statistics.scale);
                 (gmml.solve_moments(&moments, scale)?, statistics.mean)
             }
             None if weights.is_some() => {
-                (gmml.solve_moments(&of(&train)?, None)?, ColumnStatistics::of(part.rows()).mean)
+                let FoldSums { moments, statistics } = of(&train)?;
+                (gmml.solve_moments(&moments, None)?, statistics.mean)
             }
-            None => gmml.solve_labelled(&part, Stream::PairsOfFold(fold as u32))?,
+            None => gmml.solve_labelled(&data.subset(&train), Stream::PairsOfFold(fold as u32))?,
         };
         Ok(SolvedFold { train, test, solution, mean })
     };
@@ -317,17 +312,41 @@ fn solve_folds(
     Ok(solved)
 }
 
-/// The moments of each fold, to be merged into those of the others: one pass over the rows instead of one for
-/// each fold. Merged rather than subtracted from the whole, because a subtraction would leave a rounding error as
-/// the variance of a column that varies in one fold alone.
-fn fold_moments(
+/// The sums over the rows of one fold, or over those of all others.
+struct FoldSums {
+    moments: Moments,
+    statistics: ColumnStatistics,
+}
+
+impl FoldSums {
+    /// The sums of all folds but one. Merged rather than subtracted from the whole, because a subtraction would leave a
+    /// rounding error as the variance of a column that varies in one fold alone.
+    fn without(parts: &[Self], fold: usize, columns: usize) -> Result<Self> {
+        let mut moments = Moments::new(columns)?;
+        let mut statistics: Option<ColumnStatistics> = None;
+        for part in parts.iter().enumerate().filter(|&(other, _)| other != fold).map(|(_, part)| part) {
+            moments.merge(&part.moments)?;
+            statistics = Some(match statistics {
+                Some(sum) => sum.merged(&part.statistics),
+                None => part.statistics.clone(),
+            });
+        }
+        let statistics = statistics.ok_or(Error::NoUsableFold { rows: moments.rows() as usize })?;
+        Ok(Self { moments, statistics })
+    }
+}
+
+/// The sums of each fold, to be merged into those of the others: every row is read once, not once for each fold it is
+/// learned on.
+fn fold_sums(
     gmml: &Gmml,
     data: &Dataset,
     folds: &Folds,
-    of: &impl Fn(&[usize]) -> Result<Moments>,
-) -> Result<Option<Vec<Moments>>> {
+    of: &impl Fn(&[usize]) -> Result<FoldSums>,
+) -> Result<Option<Vec<FoldSums>>> {
     let bytes = 8 * folds.len() * data.labels().class_count() * data.columns().pow(2);
-    if gmml.pairs != PairRule::All || bytes > 1 << 30 || !folds.is_partition() {
+    let empty = (0..folds.len()).any(|fold| folds.split(fold).1.is_empty());
+    if gmml.pairs != PairRule::All || bytes > 1 << 30 || !folds.is_partition() || empty {
         return Ok(None);
     }
     (0..folds.len()).map(|fold| of(&folds.split(fold).1)).collect::<Result<_>>().map(Some)
