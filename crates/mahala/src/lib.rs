@@ -74,6 +74,7 @@ pub mod kernel;
 pub mod learner;
 pub mod local;
 pub mod metric;
+#[cfg(feature = "model")]
 pub mod model;
 pub mod neighbors;
 pub mod pairs;
@@ -87,6 +88,7 @@ pub use error::{Error, Result};
 pub use faer::{Mat, MatRef};
 pub use gmml::{Fit, Gmml};
 pub use metric::Metric;
+#[cfg(feature = "model")]
 pub use model::Model;
 pub use neighbors::Knn;
 

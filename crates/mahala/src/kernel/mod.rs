@@ -284,6 +284,7 @@ impl Kernel {
     }
 
     /// The kernel that [`Kernel::to_json`] wrote.
+    #[cfg(feature = "model")]
     pub(crate) fn from_json(value: &Value) -> Option<Self> {
         let number = |key: &str| value[key].as_f64();
         Some(match value["kernel"].as_str()? {

@@ -20,6 +20,7 @@
 //! Keys are sorted: the same model gives the same bytes.
 
 mod describe;
+#[cfg(feature = "onnx")]
 mod onnx;
 mod part_file;
 mod read;
@@ -28,6 +29,7 @@ mod training_means;
 mod write;
 mod write_file;
 
+#[cfg(feature = "onnx")]
 pub use onnx::{Precision, onnx_model};
 pub use part_file::{PartFile, directory_of, remove_unfinished};
 pub use write_file::write_file;
