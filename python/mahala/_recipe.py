@@ -21,6 +21,15 @@ class RecipeGMML(Learner):
         For each round, how many neighbours, and t.
     directions : int or None, default=None
         Learn inside this many leading directions of the pencil (D, S).
+    order : {'ratio', 'divergence'}, default='ratio'
+        Which directions lead: those of the largest ratio mu of D to S, or of the largest mu + 1/mu.
+    curve : {'power', 'kissme'}, default='power'
+        The weight of a direction: ``mu ** t``, or ``max(0, (1 - mu ** -t) / t)``, which at t = 1 is KISSME.
+    pooled : bool, default=False
+        S is the pooled scatter within classes, in which every row counts once, as in LDA and RCA, instead of the sum in
+        which every similar pair counts once.
+    beta : float in [0, 1], default=1.0
+        What the part of D within classes is multiplied by; 0 leaves the scatter of the class means.
     shrinkage : float in [0, 1], default=0.0
         How far S is shrunk in every step.
     towards_identity : bool, default=False
@@ -52,6 +61,10 @@ class RecipeGMML(Learner):
         t: float | None = 0.5,
         rounds: Any = (),
         directions: int | None = None,
+        order: str = "ratio",
+        curve: str = "power",
+        pooled: bool = False,
+        beta: float = 1.0,
         shrinkage: float = 0.0,
         towards_identity: bool = False,
         standardize: bool = False,
@@ -60,6 +73,10 @@ class RecipeGMML(Learner):
         self.t = t
         self.rounds = rounds
         self.directions = directions
+        self.order = order
+        self.curve = curve
+        self.pooled = pooled
+        self.beta = beta
         self.shrinkage = shrinkage
         self.towards_identity = towards_identity
         self.standardize = standardize

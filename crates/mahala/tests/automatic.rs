@@ -7,7 +7,8 @@ use common::{gaussian, repeated, wrong};
 use mahala::auto::{Recipe, Round};
 use mahala::data::{ColumnStatistics, Random};
 use mahala::gmml::FitOptions;
-use mahala::gmml::{Components, Regularization, Subspace, TChoice, analytic_shrinkage};
+use mahala::gmml::{Components, Curve, Order, Regularization, Subspace, TChoice, analytic_shrinkage};
+use mahala::learner::{Learner as _, Training};
 use mahala::pairs::Pairs;
 use mahala::progress::{Stop, silent};
 use mahala::scatter::Scatter;
@@ -105,7 +106,6 @@ fn s_alone_is_shrunk_to_the_identity() {
 
 #[test]
 fn a_recipe_is_a_method_with_parameters_in_a_file() {
-    use mahala::learner::{Learner as _, Training};
     let named = |parameters: serde_json::Value| serde_json::from_value::<Recipe>(parameters);
     let data = clouds(&[40, 40], 4, 6);
     let parameters = serde_json::json!({"t": 0.25, "rounds": [[3, 0.5]], "directions": 2, "shrinkage": 0.1});
@@ -125,11 +125,55 @@ fn a_recipe_is_a_method_with_parameters_in_a_file() {
         serde_json::json!({"t": 2.0}),
         serde_json::json!({"rounds": [[3, -1.0]]}),
         serde_json::json!({"shrinkage": 1.5}),
+        serde_json::json!({"beta": 2.0}),
+        serde_json::json!({"t": null, "beta": 0.5}),
+        serde_json::json!({"t": null, "shrinkage": 0.5}),
+        serde_json::json!({"order": "divergence"}),
     ] {
         let method = named(wrong.clone()).unwrap();
         assert!(method.learn(&Training::Labelled(&data), &mut silent).is_err(), "{wrong}");
     }
     assert!(named(serde_json::json!({"rounds": 3})).is_err());
+    assert!(named(serde_json::json!({"curve": "steep"})).is_err());
+}
+
+#[test]
+fn every_recipe_of_the_family_prints_as_a_line_and_survives_a_file() {
+    let data = clouds(&[40, 25, 30], 4, 6);
+    let kissme = Recipe { curve: Curve::Kissme, ..Recipe::all_pairs(1.0) };
+    let between = Recipe { beta: 0.1, pooled: true, ..Recipe::all_pairs(0.3) };
+    let cut = Recipe { directions: Some(2), order: Order::Divergence, ..between.clone() };
+    let near = Recipe { rounds: vec![Round { neighbors: 3, t: 0.5 }], ..Recipe::euclidean(true) };
+    for (recipe, line) in [
+        (kissme, "KISSME's curve at t = 1"),
+        (between, "S pooled, D's part within classes times 0.1, all pairs at t = 0.3"),
+        (
+            cut,
+            "2 leading directions by divergence, S pooled, D's part within classes times 0.1, \
+             all pairs at t = 0.3",
+        ),
+        (near, "standardised, plain distance, then 3 neighbours at t = 0.5"),
+    ] {
+        assert_eq!(recipe.to_string(), line);
+        let text = serde_json::to_string(&recipe).unwrap();
+        assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe, "{text}");
+        assert!(recipe.fit(&data).unwrap().rank() >= 1, "{recipe}");
+    }
+    // Groups leave pairs out that the parts of D are not known without.
+    let groups = Labels::new((0..95).map(|i| (i % 7).to_string()));
+    let grouped = Training::Grouped(&data, &groups);
+    let one = Recipe { pooled: true, ..Recipe::all_pairs(0.3) };
+    assert!(matches!(one.learn(&grouped, &mut silent), Err(Error::Parameter { .. })));
+    assert!(Recipe::all_pairs(0.3).learn(&grouped, &mut silent).is_ok());
+}
+
+#[test]
+fn the_metric_of_means_alone_sees_nothing_else() {
+    // Classes differ in the first two columns only.
+    let data = clouds(&[60, 60, 60], 4, 3);
+    let means = Recipe { beta: 0.0, directions: Some(2), ..Recipe::all_pairs(0.5) }.fit(&data).unwrap();
+    let a = means.matrix().unwrap();
+    assert!(a[(0, 0)].min(a[(1, 1)]) > 10.0 * a[(2, 2)].max(a[(3, 3)]), "{a:?}");
 }
 
 #[test]
@@ -198,15 +242,8 @@ fn columns_that_depend_on_others_get_no_weight_from_rounding() {
     for shrinkage in [0.0, 0.1] {
         for (directions, towards_identity) in [(Some(8), true), (Some(8), false), (None, true), (None, false)]
         {
-            let t = Some(0.0);
-            let recipe = Recipe {
-                standardize: false,
-                shrinkage,
-                towards_identity,
-                directions,
-                t,
-                rounds: rounds.clone(),
-            };
+            let rounds = rounds.clone();
+            let recipe = Recipe { shrinkage, towards_identity, directions, rounds, ..Recipe::all_pairs(0.0) };
             let a = recipe.fit(&data).unwrap().matrix().unwrap();
             // In columns of variance 1: the trace is the mean squared distance if columns were independent. Along
             // directions in which the rows vary it is at most the condition of the data.

@@ -6,15 +6,17 @@ use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::Gmml;
+use crate::gmml::family::{Curve, Order, no_weight};
 use crate::gmml::pencil::Subspace;
 use crate::gmml::regularize::Regularization;
 use crate::gmml::select_t::weighted;
-use crate::gmml::solution::{Solution, weights_at};
+use crate::gmml::solution::Solution;
 use crate::metric::{Metric, project, standardized};
 use crate::pairs::Pairs;
-use crate::scatter::Scatter;
+use crate::scatter::{ClassWeight, Scatter, ScatterParts};
 use faer::Mat;
 use mahala_kernels::blas::product;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What every recipe needs of the training rows, computed once.
@@ -24,11 +26,25 @@ pub(crate) struct Ground<'a> {
     trial: bool,
     groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
+    /// All pairs.
     scatter: Scatter,
+    /// Their parts, unless pairs within groups are left out.
+    parts: Option<ScatterParts>,
     /// Directions in which the rows do not vary.
     null: Option<Arc<NullDirections>>,
-    /// The leading directions of pencils seen so far, each with the number asked for.
-    pencils: Mutex<Vec<(Regularization, usize, Arc<Subspace>)>>,
+    /// The leading directions of pencils seen so far.
+    pencils: Mutex<Vec<Arc<(PencilOf, Subspace)>>>,
+}
+
+/// Which directions of which pencil.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PencilOf {
+    regularization: Regularization,
+    pooled: bool,
+    beta: f64,
+    order: Order,
+    /// How many.
+    leading: usize,
 }
 
 /// Training rows in the coordinates a recipe learns in: centred, scaled, reduced.
@@ -46,22 +62,25 @@ pub(crate) struct Frame {
 enum Start {
     /// In the columns themselves.
     Columns(Scatter),
-    /// In the directions of a pencil, where `S⁻¹ ♯_t D = diag(μᵗ)`.
-    Directions { v: Mat<f64>, log_mu: Vec<f64> },
+    /// In the directions of a pencil, where the sums are diagonal.
+    Directions { v: Mat<f64>, log_mu: Vec<f64>, curve: Curve },
 }
 
 /// A geodesic in the coordinates of a frame.
 pub(crate) enum Path {
-    /// Weights `μ^{t/2}` on the coordinates as they are.
-    Weights(Vec<f64>),
+    /// Weights on the coordinates as they are: a curve over `log μ`.
+    Weights(Curve, Vec<f64>),
     Solved(Box<Solution>),
 }
 
 impl<'a> Ground<'a> {
     pub(crate) fn of(data: &'a Dataset, groups: Option<&'a Labels>) -> Result<Self> {
-        let scatter = match groups {
-            Some(groups) => Scatter::across_groups(data, groups)?,
-            None => Scatter::all_pairs_of(data)?.0,
+        let (scatter, parts) = match groups {
+            Some(groups) => (Scatter::across_groups(data, groups)?, None),
+            None => {
+                let parts = ScatterParts::of(data)?;
+                (parts.scatter(ClassWeight::Size, 1.0)?, Some(parts))
+            }
         };
         if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
             return Err(Error::AllConstant { columns: data.columns() });
@@ -73,6 +92,7 @@ impl<'a> Ground<'a> {
             statistics: ColumnStatistics::of(data.rows()),
             null: NullDirections::of(&scatter)?.map(Arc::new),
             scatter,
+            parts,
             pencils: Mutex::default(),
         })
     }
@@ -82,47 +102,70 @@ impl<'a> Ground<'a> {
         Self { trial: true, ..self }
     }
 
+    /// The sums that a recipe is made of.
+    fn scatter_of(&self, recipe: &Recipe) -> Result<Cow<'_, Scatter>> {
+        if !recipe.pooled && recipe.beta == 1.0 {
+            return Ok(Cow::Borrowed(&self.scatter));
+        }
+        let Some(parts) = &self.parts else {
+            let value = "given, with groups".to_owned();
+            let allowed = "left out where pairs within groups are left out";
+            return Err(Error::Parameter { name: "pooled or beta", value, allowed });
+        };
+        Ok(Cow::Owned(parts.scatter(recipe.class_weight(), recipe.beta)?))
+    }
+
     /// The `r` leading directions in which the rows vary, or all there are. A pencil is solved once for all who ask for
     /// no more of it.
-    pub(crate) fn subspace(&self, shrinkage: Regularization, r: usize) -> Result<Arc<Subspace>> {
+    pub(crate) fn subspace(&self, recipe: &Recipe, r: usize) -> Result<Arc<(PencilOf, Subspace)>> {
+        let wanted = PencilOf {
+            regularization: recipe.regularization(),
+            pooled: recipe.pooled,
+            beta: recipe.beta,
+            order: recipe.order,
+            leading: r,
+        };
         let mut pencils = self.pencils.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = pencils.iter().find(|known| known.0 == shrinkage && known.1 >= r) {
-            return Ok(known.2.clone());
+        let serves = |known: &PencilOf| known.leading >= r && PencilOf { leading: r, ..*known } == wanted;
+        if let Some(known) = pencils.iter().find(|known| serves(&known.0)) {
+            return Ok(known.clone());
         }
-        let mut subspace = Subspace::of(&self.scatter, shrinkage)?;
+        let mut subspace =
+            Subspace::of(&*self.scatter_of(recipe)?, recipe.regularization())?.ordered_by(recipe.order);
         if let Some(null) = &self.null {
             subspace = subspace.filtered(|direction| !null.contains(direction.iter().copied()));
         }
-        let leading = Arc::new(subspace.leading(r));
-        pencils.push((shrinkage, r, leading.clone()));
+        let leading = Arc::new((wanted, subspace.leading(r)));
+        pencils.push(leading.clone());
         Ok(leading)
     }
 
     /// A recipe's coordinates, its last path, and the t on it.
     pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
         let frame = self.frame(recipe)?;
-        let (path, last) = match recipe.t {
-            Some(t) => frame.follow(t, &recipe.rounds, recipe.regularization())?,
-            None => (Path::Weights(vec![0.0; self.data.columns()]), 0.0),
+        let first = match recipe.t {
+            Some(t) => (frame.all_pairs(recipe.regularization())?, t),
+            None => (Path::Weights(Curve::Power, vec![0.0; self.data.columns()]), 0.0),
         };
+        let (path, last) = frame.follow(first, &recipe.rounds, recipe.regularization())?;
         Ok((frame, path, last))
     }
 
     fn frame(&self, recipe: &Recipe) -> Result<Frame> {
-        match recipe.directions {
-            Some(r) => self.frame_within(&*self.subspace(recipe.regularization(), r)?, r),
-            None => self.frame_of_columns(recipe.standardize),
+        match recipe.pencil_directions(self.data.columns()) {
+            Some(r) => self.frame_within(&self.subspace(recipe, r)?.1, r, recipe.curve),
+            None => self.frame_of_columns(recipe),
         }
     }
 
     /// The directions of a pencil do not depend on the columns' units, nor does shrinkage to the diagonal: there
     /// is nothing to standardise.
-    pub(crate) fn frame_within(&self, subspace: &Subspace, r: usize) -> Result<Frame> {
+    pub(crate) fn frame_within(&self, subspace: &Subspace, r: usize, curve: Curve) -> Result<Frame> {
         let r = r.min(subspace.log_ratios().len());
         let v = subspace.directions().subcols(0, r).to_owned();
         let mean = self.statistics.mean.clone();
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
-        let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec() };
+        let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec(), curve };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         Ok(Frame {
             mean,
@@ -136,14 +179,15 @@ impl<'a> Ground<'a> {
         })
     }
 
-    fn frame_of_columns(&self, standardize: bool) -> Result<Frame> {
+    fn frame_of_columns(&self, recipe: &Recipe) -> Result<Frame> {
         let mean = self.statistics.mean.clone();
-        let scale = standardize.then(|| self.statistics.scale.clone());
+        let scale = recipe.standardize.then(|| self.statistics.scale.clone());
         let rows =
             finite(standardized(self.data.rows().values(), &mean, scale.as_deref()), self.data.columns())?;
+        let scatter = self.scatter_of(recipe)?.into_owned();
         let scatter = match &scale {
-            Some(scale) => self.scatter.clone().standardized(scale),
-            None => self.scatter.clone(),
+            Some(scale) => scatter.standardized(scale),
+            None => scatter,
         };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         let (null, start) = (self.null.clone(), Start::Columns(scatter));
@@ -168,7 +212,7 @@ impl Frame {
     pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Path> {
         match &self.start {
             Start::Columns(scatter) => self.solve(scatter, shrinkage),
-            Start::Directions { log_mu, .. } => Ok(Path::Weights(log_mu.clone())),
+            Start::Directions { log_mu, curve, .. } => Ok(Path::Weights(*curve, log_mu.clone())),
         }
     }
 
@@ -198,9 +242,13 @@ impl Frame {
         Ok(Path::Solved(Box::new(solution?)))
     }
 
-    /// All pairs, then round after round: the last path, and the t on it.
-    fn follow(&self, t: f64, rounds: &[Round], shrinkage: Regularization) -> Result<(Path, f64)> {
-        let (mut path, mut t) = (self.all_pairs(shrinkage)?, t);
+    /// Round after round from a first path and the t on it: the last path, and the t on it.
+    fn follow(
+        &self,
+        (mut path, mut t): (Path, f64),
+        rounds: &[Round],
+        shrinkage: Regularization,
+    ) -> Result<(Path, f64)> {
         for round in rounds {
             path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
             t = round.t;
@@ -211,9 +259,15 @@ impl Frame {
     /// The metric at t on a path, for rows as the user has them; without weight where those learned on do not vary.
     pub(crate) fn metric(&self, path: &Path, t: f64) -> Result<Metric> {
         let within = match path {
-            Path::Weights(log_mu) => {
-                let r = log_mu.len();
-                Mat::from_fn(r, r, |i, j| if i == j { (0.5 * t * log_mu[i]).exp() } else { 0.0 })
+            Path::Weights(curve, log_mu) => {
+                let weights = curve.log_weights(log_mu, t);
+                let kept: Vec<usize> =
+                    (0..weights.len()).filter(|&k| weights[k] > f64::NEG_INFINITY).collect();
+                if kept.is_empty() {
+                    return Err(no_weight());
+                }
+                let root = |k: usize| (0.5 * weights[k]).exp();
+                Mat::from_fn(kept.len(), weights.len(), |i, j| if kept[i] == j { root(j) } else { 0.0 })
             }
             Path::Solved(solution) => solution.metric(t)?.components().to_owned(),
         };
@@ -233,7 +287,7 @@ impl Path {
     /// Rows of the frame in the coordinates in which every t is a weight.
     pub(crate) fn coordinates(&self, rows: &Rows) -> Vec<f64> {
         match self {
-            Self::Weights(_) => rows.values().to_vec(),
+            Self::Weights(..) => rows.values().to_vec(),
             Self::Solved(solution) => solution.coordinates(rows, &vec![0.0; rows.columns()]),
         }
     }
@@ -241,11 +295,20 @@ impl Path {
     /// Those coordinates, weighted.
     pub(crate) fn rows_at(&self, coordinates: &[f64], t: f64) -> Result<Rows> {
         let weights = match self {
-            Self::Weights(log_mu) => weights_at(log_mu, t),
+            Self::Weights(curve, log_mu) => roots_of(&curve.log_weights(log_mu, t))?,
             Self::Solved(solution) => solution.weights(t),
         };
         weighted(coordinates, &weights, Vec::new())
     }
+}
+
+/// `exp(½(log w − max))`: the weights of coordinates, up to a common factor.
+fn roots_of(log_weights: &[f64]) -> Result<Vec<f64>> {
+    let top = log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if top == f64::NEG_INFINITY {
+        return Err(no_weight());
+    }
+    Ok(log_weights.iter().map(|log| (0.5 * (log - top)).exp()).collect())
 }
 
 fn finite(values: Vec<f64>, columns: usize) -> Result<Rows> {

@@ -11,6 +11,7 @@ mod evaluator;
 mod folds;
 mod kernels;
 mod learner;
+mod names;
 mod null_directions;
 mod race;
 mod recipe;

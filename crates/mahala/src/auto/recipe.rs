@@ -5,9 +5,11 @@ use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
+use crate::gmml::family::{Curve, Order};
 use crate::gmml::regularize::Regularization;
 use crate::gmml::span::InSpan;
 use crate::metric::Metric;
+use crate::scatter::ClassWeight;
 use crate::scatter::all_pairs::check_labels;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -36,9 +38,20 @@ pub struct Recipe {
     /// Towards the identity in the columns' own units, instead of the diagonal of `S`; within directions of the
     /// pencil, where similar pairs differ equally, the two are one.
     pub towards_identity: bool,
-    /// Learn inside this many leading directions of the pencil `(D, S)`; all columns if none is given.
+    /// `S` is the pooled scatter within classes, in which every row counts once, as in LDA and RCA; else every similar pair
+    /// counts once, and a class by its number of rows.
+    pub pooled: bool,
+    /// β: what the part of `D` within classes is multiplied by; 1 for all pairs, 0 for the class means alone.
+    pub beta: f64,
+    /// Learn inside this many leading directions of the pencil `(D, S)`; if none is given, in the columns, or for
+    /// another curve than the power in all directions.
     pub directions: Option<usize>,
-    /// The place on the geodesic of all pairs; none for the plain distance, without learning.
+    /// Which directions lead.
+    pub order: Order,
+    /// How the weight of a direction grows with its ratio.
+    pub curve: Curve,
+    /// The place on the geodesic of all pairs, or on the curve; none for the plain distance, without learning from
+    /// all pairs.
     pub t: Option<f64>,
     /// What follows: each round's pairs are the neighbours under the metric so far.
     pub rounds: Vec<Round>,
@@ -85,7 +98,11 @@ impl Recipe {
             standardize: false,
             shrinkage: 0.0,
             towards_identity: false,
+            pooled: false,
+            beta: 1.0,
             directions: None,
+            order: Order::Ratio,
+            curve: Curve::Power,
             t: Some(t),
             rounds: Vec::new(),
         }
@@ -111,24 +128,38 @@ impl Recipe {
             let recipe = Self { standardize: false, ..self.clone() };
             return span.composed(&recipe.fit_on(&Ground::of(&within, groups)?)?);
         }
-        match self.t {
-            Some(_) => self.fit_on(&Ground::of(data, groups)?),
-            None => self.plain(ColumnStatistics::of(data.rows())),
+        if self.is_plain() {
+            return self.plain(ColumnStatistics::of(data.rows()));
         }
+        self.fit_on(&Ground::of(data, groups)?)
     }
 
     /// The same where the sums over all rows are known.
     pub(crate) fn fit_on(&self, ground: &Ground<'_>) -> Result<Metric> {
-        if self.t.is_none() {
+        if self.is_plain() {
             return self.plain(ground.statistics.clone());
         }
         let (frame, path, last) = ground.follow(self)?;
         frame.metric(&path, last)
     }
 
+    /// Whether nothing is learned but the standard deviations.
+    pub fn is_plain(&self) -> bool {
+        self.t.is_none() && self.rounds.is_empty()
+    }
+
+    /// How many directions of a pencil are learned in; none for the columns themselves.
+    pub(crate) fn pencil_directions(&self, columns: usize) -> Option<usize> {
+        match (self.directions, self.curve) {
+            (None, Curve::Power) => None,
+            (None, Curve::Kissme) => Some(columns),
+            (Some(r), _) => Some(r),
+        }
+    }
+
     /// Whether the metric lies in the span of the rows and turns with them: then it is learned there.
     fn is_in_span(&self, shape: &Shape) -> bool {
-        shape.columns > shape.rows && self.t.is_some() && self.shrinkage == 0.0
+        shape.columns > shape.rows && !self.is_plain() && self.shrinkage == 0.0
     }
 
     /// Numbers held at the peak: S and D of all rows and those of the recipe's coordinates, a solution, the rows in
@@ -137,7 +168,7 @@ impl Recipe {
         if self.is_in_span(shape) {
             return shape.span() + shape.in_span().matrices(18.0, 6.0);
         }
-        if self.t.is_some() { shape.matrices(18.0, 6.0) } else { shape.matrices(2.0, 0.0) }
+        if self.is_plain() { shape.matrices(2.0, 0.0) } else { shape.matrices(22.0, 6.0) }
     }
 
     fn plain(&self, statistics: ColumnStatistics) -> Result<Metric> {
@@ -162,8 +193,8 @@ impl Recipe {
 
     /// Whether the first solution is the same but for t: the same columns or directions, as much shrinkage.
     pub(crate) fn starts_like(&self, other: &Self) -> bool {
-        (self.standardize, self.shrinkage, self.towards_identity, self.directions)
-            == (other.standardize, other.shrinkage, other.towards_identity, other.directions)
+        let start = |recipe: &Self| Self { t: recipe.t.map(|_| 0.0), rounds: Vec::new(), ..recipe.clone() };
+        start(self) == start(other)
     }
 
     /// How much there is to a recipe: of two that are as good, the simpler is chosen.
@@ -172,6 +203,11 @@ impl Recipe {
         let reduced = usize::from(self.directions.is_some());
         let shrunk = usize::from(self.shrinkage > 0.0 && self.t.is_some());
         8 * self.rounds.len() + 4 * learned + 2 * reduced + shrunk + usize::from(self.standardize)
+    }
+
+    /// What a class weighs in `S` over all pairs.
+    pub(crate) fn class_weight(&self) -> ClassWeight {
+        if self.pooled { ClassWeight::One } else { ClassWeight::Size }
     }
 
     /// How `S` is shrunk in the columns.
@@ -185,7 +221,8 @@ impl Recipe {
 
     /// How many steps there are to it beyond the closed form over all pairs; shrinkage is half a step.
     pub(crate) fn steps(&self) -> f64 {
-        let whole = [self.directions.is_some(), self.towards_identity, self.standardize];
+        let other_sums = self.pooled || self.beta != 1.0;
+        let whole = [self.directions.is_some(), self.towards_identity, self.standardize, other_sums];
         let whole = self.rounds.len() + whole.into_iter().filter(|&step| step).count();
         whole as f64 + if self.shrinkage > 0.0 { 0.5 } else { 0.0 }
     }
@@ -202,6 +239,27 @@ impl Recipe {
                 return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
             }
         }
+        if !(0.0..=1.0).contains(&self.beta) {
+            let value = self.beta.to_string();
+            return Err(Error::Parameter { name: "beta", value, allowed: "between 0 and 1" });
+        }
+        self.check_effects()
+    }
+
+    /// Refuses what would have no effect.
+    fn check_effects(&self) -> Result<()> {
+        let start =
+            Self { standardize: self.standardize, rounds: self.rounds.clone(), ..Self::all_pairs(0.0) };
+        let shrinkage = if self.rounds.is_empty() { 0.0 } else { self.shrinkage };
+        let alone = Self { shrinkage, towards_identity: self.towards_identity, ..start };
+        if self.t.is_none() && *self != (Self { t: None, ..alone }) {
+            let value = "none, with parameters of the sums over all pairs".to_owned();
+            return Err(Error::Parameter { name: "t", value, allowed: "given with them" });
+        }
+        if self.order != Order::Ratio && self.directions.is_none() {
+            let (value, allowed) = ("divergence".to_owned(), "given with a number of directions");
+            return Err(Error::Parameter { name: "order", value, allowed });
+        }
         Ok(())
     }
 }
@@ -211,18 +269,35 @@ impl fmt::Display for Recipe {
         if self.standardize {
             f.write_str("standardised, ")?;
         }
-        let Some(t) = self.t else { return f.write_str("plain distance") };
+        match self.t {
+            None => f.write_str("plain distance")?,
+            Some(t) => self.write_start(t, f)?,
+        }
+        for round in &self.rounds {
+            write!(f, ", then {} neighbours at t = {}", round.neighbors, round.t)?;
+        }
+        Ok(())
+    }
+}
+
+impl Recipe {
+    /// The solution over all pairs, in words.
+    fn write_start(&self, t: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(r) = self.directions {
-            write!(f, "{r} leading directions, ")?;
+            let order = if self.order == Order::Divergence { " by divergence" } else { "" };
+            write!(f, "{r} leading directions{order}, ")?;
         }
         if self.shrinkage > 0.0 {
             let whither = if self.towards_identity { " to the identity" } else { "" };
             write!(f, "S shrunk by {}{whither}, ", self.shrinkage)?;
         }
-        write!(f, "all pairs at t = {t}")?;
-        for round in &self.rounds {
-            write!(f, ", then {} neighbours at t = {}", round.neighbors, round.t)?;
+        if self.pooled {
+            f.write_str("S pooled, ")?;
         }
-        Ok(())
+        if self.beta != 1.0 {
+            write!(f, "D's part within classes times {}, ", self.beta)?;
+        }
+        let curve = if self.curve == Curve::Kissme { "KISSME's curve" } else { "all pairs" };
+        write!(f, "{curve} at t = {t}")
     }
 }

@@ -23,8 +23,9 @@ impl AutoFit {
         let recipe = |recipe: &Recipe| {
             json!({
                 "recipe": in_words(chosen, recipe), "standardize": recipe.standardize, "shrinkage": recipe.shrinkage,
-                "towards_identity": recipe.towards_identity,
-                "directions": recipe.directions, "t": recipe.t, "rounds": rounds(&recipe.rounds),
+                "towards_identity": recipe.towards_identity, "pooled": recipe.pooled, "beta": recipe.beta,
+                "directions": recipe.directions, "order": recipe.order, "curve": recipe.curve,
+                "t": recipe.t, "rounds": rounds(&recipe.rounds),
             })
         };
         json!({

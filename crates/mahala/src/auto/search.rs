@@ -322,7 +322,7 @@ impl<'a, 'w> Search<'a, 'w> {
             let running = race.running();
             let regularization = base.regularization();
             let ground = &self.folds[fold].0;
-            let Ok(subspace) = in_pool(|| ground.subspace(regularization, most)) else { return Ok(()) };
+            let Ok(subspace) = in_pool(|| ground.subspace(base, most)) else { return Ok(()) };
             let mut all = Vec::new();
             for (which, &r) in counts.iter().enumerate() {
                 let at = |&&at: &&usize| at / WITHIN.len() == which;
@@ -334,7 +334,7 @@ impl<'a, 'w> Search<'a, 'w> {
                 self.step(&Recipe { directions: Some(r), ..base.clone() }, values.len())?;
                 let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
                 let more = in_pool(|| {
-                    let frame = ground.frame_within(&subspace, r)?;
+                    let frame = ground.frame_within(&subspace.1, r, base.curve)?;
                     votes(fold, &frame, &frame.all_pairs(regularization)?, &values, k)
                 });
                 let Ok(more) = more else { return Ok(()) };

@@ -11,6 +11,7 @@
 
 mod dependent_columns;
 mod diagnostics;
+pub(crate) mod family;
 mod fit;
 mod held_out;
 pub(crate) mod low_rank;
@@ -26,6 +27,7 @@ mod summed;
 pub(crate) mod weighted;
 
 pub use diagnostics::Diagnostics;
+pub use family::{Curve, Order};
 pub use held_out::HeldOut;
 pub use low_rank::LearnedSpan;
 pub use options::FitOptions;

@@ -75,12 +75,12 @@ impl Subspace {
         Ok(Self { directions, log_ratios })
     }
 
-    /// `V`, one direction a column, by descending μ.
+    /// `V`, one direction a column, by descending μ unless ordered otherwise.
     pub fn directions(&self) -> MatRef<'_, f64> {
         self.directions.as_ref()
     }
 
-    /// `log μ`, descending.
+    /// `log μ` of each direction.
     pub fn log_ratios(&self) -> &[f64] {
         &self.log_ratios
     }
@@ -98,12 +98,14 @@ impl Subspace {
     pub(crate) fn filtered(self, passes: impl Fn(ColRef<'_, f64>) -> bool) -> Self {
         let kept: Vec<usize> =
             (0..self.log_ratios.len()).filter(|&k| passes(self.directions.col(k))).collect();
-        Self {
-            directions: Mat::from_fn(self.directions.nrows(), kept.len(), |i, k| {
-                self.directions[(i, kept[k])]
-            }),
-            log_ratios: kept.iter().map(|&k| self.log_ratios[k]).collect(),
-        }
+        self.chosen(&kept)
+    }
+
+    /// These directions, in this order.
+    pub(crate) fn chosen(self, kept: &[usize]) -> Self {
+        let directions =
+            Mat::from_fn(self.directions.nrows(), kept.len(), |i, k| self.directions[(i, kept[k])]);
+        Self { directions, log_ratios: kept.iter().map(|&k| self.log_ratios[k]).collect() }
     }
 
     /// The number of directions to keep.

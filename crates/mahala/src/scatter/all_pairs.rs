@@ -20,6 +20,18 @@ use mahala_kernels::view::{column, column_mut};
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Both sums within classes, and what the sums between them need.
+pub(crate) struct Totals {
+    /// `Σ_c w_c M_c`, lower triangle.
+    pub(crate) s: Mat<f64>,
+    /// `Σ_c (w − w_c) M_c`, lower triangle.
+    pub(crate) d: Mat<f64>,
+    pub(crate) w: f64,
+    /// Rows, weight and mean of each class.
+    pub(crate) classes: Vec<(u64, f64, Vec<f64>)>,
+    pub(crate) units: Vec<i32>,
+}
+
 /// Accumulator of both sums, class after class.
 struct Sums {
     s: Mat<f64>,
@@ -55,12 +67,7 @@ impl Scatter {
     /// # Errors
     /// One class only, or no class with two rows.
     pub fn all_pairs(moments: &Moments) -> Result<Self> {
-        let classes: Vec<&ClassMoments> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
-        check(classes.iter().map(|class| (class.name(), class.rows())))?;
-        let w = classes.iter().map(|class| class.weight()).sum();
-        let mut sums = Sums::new(moments.columns(), w);
-        classes.chunks(4).for_each(|classes| sums.add(classes));
-        Ok(sums.finish(moments.units())?.0)
+        Ok(Totals::of_moments(moments)?.finish()?.0)
     }
 
     /// All pairs of labelled rows, and the rows' mean: one pass, two matrices whatever the number of
@@ -98,6 +105,23 @@ impl Scatter {
         rows: MatRef<'_, T>,
         labels: &Labels,
     ) -> Result<(Self, Vec<f64>)> {
+        Totals::of_rows(rows, labels)?.finish()
+    }
+}
+
+impl Totals {
+    /// From the moments of the classes.
+    pub(crate) fn of_moments(moments: &Moments) -> Result<Self> {
+        let classes: Vec<&ClassMoments> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
+        check(classes.iter().map(|class| (class.name(), class.rows())))?;
+        let w = classes.iter().map(|class| class.weight()).sum();
+        let mut sums = Sums::new(moments.columns(), w);
+        classes.chunks(4).for_each(|classes| sums.add(classes));
+        Ok(sums.in_units(moments.units()))
+    }
+
+    /// From labelled rows, in one pass.
+    pub(crate) fn of_rows<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, labels: &Labels) -> Result<Self> {
         let (n, columns) = rows.shape();
         if labels.len() != n {
             return Err(Error::Length { what: "labels", seen: labels.len(), expected: n });
@@ -108,8 +132,7 @@ impl Scatter {
             // Nearly all rows are of one class: w P − S would cancel.
             let mut moments = Moments::new(columns)?;
             moments.update(rows, labels, None)?;
-            let mean = (0..columns).map(|j| moments.mean_of_column(j)).collect();
-            return Ok((Self::all_pairs(&moments)?, mean));
+            return Self::of_moments(&moments);
         }
         // Columns of extreme scale are rare: all cells are inspected only if the sums indicate one.
         let mut units = Units::new(columns);
@@ -124,7 +147,14 @@ impl Scatter {
                 pooled = Pooled::of(rows, &order, &units);
             }
         }
-        Sums::of_pooled(pooled, n as f64).finish(units.exponents())
+        Ok(Sums::of_pooled(pooled, n as f64).in_units(units.exponents()))
+    }
+
+    /// Both sums with the part between classes, and the rows' mean.
+    fn finish(self) -> Result<(Scatter, Vec<f64>)> {
+        let classes: Vec<(u64, f64, &[f64])> =
+            self.classes.iter().map(|(rows, weight, mean)| (*rows, *weight, &mean[..])).collect();
+        pairs_between(self.s, self.d, self.w, &classes, &self.units)
     }
 }
 
@@ -282,10 +312,9 @@ impl Sums {
         Self { s, d, w, classes }
     }
 
-    fn finish(self, units: &[i32]) -> Result<(Scatter, Vec<f64>)> {
-        let classes: Vec<(u64, f64, &[f64])> =
-            self.classes.iter().map(|(rows, weight, mean)| (*rows, *weight, &mean[..])).collect();
-        pairs_between(self.s, self.d, self.w, &classes, units)
+    fn in_units(self, units: &[i32]) -> Totals {
+        let Self { s, d, w, classes } = self;
+        Totals { s, d, w, classes, units: units.to_vec() }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::scatter::column_scaling::{Units, column_peaks};
 use faer::{MatRef, Par};
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::parallel::parallelism;
-use mahala_kernels::scaling::times_power_of_two;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -248,13 +247,6 @@ impl Moments {
     /// All 0 unless a column's largest value is beyond 2^±200.
     pub fn units(&self) -> &[i32] {
         self.units.exponents()
-    }
-
-    /// The mean of one column over all classes, in the column's own scale.
-    pub(crate) fn mean_of_column(&self, j: usize) -> f64 {
-        let weight: f64 = self.classes.iter().map(|class| class.weight).sum();
-        let mean: f64 = self.classes.iter().map(|class| class.weight / weight * class.mean[j]).sum();
-        times_power_of_two(mean, self.units.exponents()[j])
     }
 
     pub(crate) fn peaks(&self) -> &[f64] {
