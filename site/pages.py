@@ -4,6 +4,7 @@ The documents link to each other as files, so that they can be read in the repos
 the site becomes a link to the page, and a link to any other file a link to the repository.
 """
 
+import json
 import pathlib
 import posixpath
 import re
@@ -29,6 +30,12 @@ FENCE = re.compile(r"(```.*?```|`[^`\n]*`)", re.DOTALL)
 
 
 def on_files(files, config):
+    for path in notebooks():
+        place = f"tutorials/{path.stem}"
+        text, figures = page_of_notebook(path)
+        files.append(File.generated(config, f"{place}.md", content=text))
+        for name, figure in figures.items():
+            files.append(File.generated(config, f"tutorials/{name}", content=figure))
     for source, place in places().items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
     for source, place in places().items():
@@ -45,6 +52,28 @@ def on_page_markdown(markdown, page, config, files):
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lambda link: link[1] + led_on(link[2], source, page.file.src_uri, files) + (link[3] or "") + link[4], part) for part in parts[::2]]
     return "".join(parts)
+
+
+def notebooks():
+    return sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+
+
+def page_of_notebook(path):
+    """A notebook as a page, and the files of its figures."""
+    parts, figures = [], {}
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        parts.append(f"```python\n{source}\n```" if cell["cell_type"] == "code" else source)
+        for output in cell.get("outputs", []):
+            if drawn := output.get("data", {}).get("image/svg+xml"):
+                name = f"{path.stem}-{len(figures) + 1}.svg"
+                figures[name] = "".join(drawn)
+                parts.append(f"![{cell['metadata']['alt']}]({name})")
+            else:
+                text = "".join(output.get("text", output.get("data", {}).get("text/plain", "")))
+                parts.append(f"```text\n{text.rstrip()}\n```")
+    parts.append(f"This page as a notebook: [{path.name}]({REPOSITORY}docs/tutorials/{path.name})")
+    return "\n\n".join(parts) + "\n", figures
 
 
 def places():
@@ -72,6 +101,8 @@ def led_on(target, source, place_of_page, files):
     if "://" in target or target.startswith(("mailto:", "/")):
         return target
     path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    if path.endswith(".ipynb") and (ROOT / path).exists():
+        path = path.removesuffix(".ipynb") + ".md"
     place = places().get(path) or (path.removeprefix("docs/") if path.startswith("docs/") else None)
     if place and files.get_file_from_path(place):
         return posixpath.relpath(place, posixpath.dirname(place_of_page) or ".")

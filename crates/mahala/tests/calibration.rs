@@ -57,6 +57,23 @@ fn platts_numbers_are_those_of_scikit_learn() {
 }
 
 #[test]
+fn one_distance_out_of_all_proportion_does_not_move_platts_curve() {
+    let pairs: Vec<Pair> =
+        (0..200).map(|i| if i % 2 == 0 { Pair::similar(0, 0) } else { Pair::dissimilar(0, 0) }).collect();
+    let pairs = Pairs::new(pairs, 1, 1).unwrap();
+    // Similar pairs at 1 to 3, dissimilar ones at 2 to 4.
+    let mut distances: Vec<f64> = (0..200).map(|i| f64::from(i % 2) + 1.0 + f64::from(i) / 100.0).collect();
+    let usual = Calibration::platt(&distances, &pairs).unwrap();
+    distances[100] = 2000.0;
+    let drawn = Calibration::platt(&distances, &pairs).unwrap();
+    for distance in [1.0, 2.5, 4.0] {
+        // One pair of a hundred is called wrong by whatever curve; it may not cost more than a tenth anywhere.
+        let [p, q] = [usual.probability(distance), drawn.probability(distance)];
+        assert!((p - q).abs() < 0.1, "at {distance}: {p} without it, {q} with it");
+    }
+}
+
+#[test]
 fn isotonic_regression_is_that_of_scikit_learn() {
     for case in references() {
         let (distances, pairs) = marked(&case);

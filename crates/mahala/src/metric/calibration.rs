@@ -51,18 +51,27 @@ pub enum Calibration {
 
 /// Steps of Newton's method; ten are usual.
 const MOST_STEPS: usize = 100;
+/// How many times the 90 % quantile a distance may count. A curve that is of use has reached 0 there.
+const OUTLYING: f64 = 3.0;
+
 impl Calibration {
     /// Platt scaling.
+    ///
+    /// A distance beyond [`OUTLYING`] times the 90 % quantile counts as that much: one similar pair of a distance in the thousands, as a column
+    /// that did not vary among the pairs learned on makes it, would draw the whole curve to ½.
     ///
     /// # Errors
     /// Another number of distances than of pairs, a distance that is not finite, or no pair of one kind.
     pub fn platt(distances: &[f64], pairs: &Pairs) -> Result<Self> {
         let [w_similar, w_dissimilar] = check(distances, pairs)?;
         let targets = [(w_similar + 1.0) / (w_similar + 2.0), 1.0 / (w_dissimilar + 2.0)];
+        let farthest = OUTLYING * quantile(distances, 0.9);
+        let near: Vec<f64> =
+            distances.iter().map(|&x| if farthest > 0.0 { x.min(farthest) } else { x }).collect();
         // In units of the mean distance, for Newton's equations to be well scaled.
-        let mean = distances.iter().map(|x| x / distances.len() as f64).sum::<f64>();
+        let mean = near.iter().map(|x| x / near.len() as f64).sum::<f64>();
         let unit = if mean > 0.0 { mean } else { 1.0 };
-        let points: Vec<[f64; 3]> = distances
+        let points: Vec<[f64; 3]> = near
             .iter()
             .zip(pairs.as_slice())
             .map(|(x, pair)| [x / unit, targets[usize::from(!pair.similar)], pair.weight])
@@ -224,6 +233,13 @@ fn newton_step(points: &[[f64; 3]], [a, b]: [f64; 2]) -> [f64; 2] {
     }
     let determinant = h[0] * h[2] - h[1] * h[1];
     [-(h[2] * g[0] - h[1] * g[1]) / determinant, -(h[0] * g[1] - h[1] * g[0]) / determinant]
+}
+
+/// The value below which this share of the values lies.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[((sorted.len() - 1) as f64 * share) as usize]
 }
 
 /// `1/(1 + exp(f))`, without overflow.
