@@ -17,14 +17,15 @@ from . import constraints
 from ._auto import AutoGMML
 from ._gmml import GMML
 from ._kernel import KernelGMML
-from ._knn import MahalanobisKNN
+from ._knn import MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNeighbors
 from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments, Window
 from ._notice import MahalaWarning
-from ._pairs import GMMLPairs
+from ._pairs import GMMLPairs, PairClassifier
+from ._progress import Progress, progress
 from ._recipe import RecipeGMML
 from ._spd import (
     geometric_mean,
@@ -87,11 +88,15 @@ __all__ = [
     "MahalaWarning",
     "MahalanobisDistance",
     "MahalanobisKNN",
+    "MahalanobisKNNRegressor",
+    "MahalanobisNearestNeighbors",
     "Moments",
     "NCA",
     "NCMML",
     "OASIS",
     "POLA",
+    "PairClassifier",
+    "Progress",
     "RCA",
     "RecipeGMML",
     "RobustGMML",
@@ -105,6 +110,7 @@ __all__ = [
     "load",
     "load_classifier",
     "logdet_divergence",
+    "progress",
     "riemannian_distance",
     "save",
     "symmetrized_logdet_divergence",

@@ -37,6 +37,8 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     n_jobs : int or None, default=None
         Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores; in a process of
         joblib's, its share of them.
+    verbose : int, default=0
+        With 1, a line tells how far the search is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
@@ -80,6 +82,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         max_samples: int | float = 2_000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.reduce = reduce
         self.n_neighbors = n_neighbors
@@ -87,6 +90,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> AutoGMML:
         """Chooses, and learns from rows and labels.
@@ -135,4 +139,5 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

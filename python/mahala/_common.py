@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 from scipy.sparse import issparse as issparse  # type: ignore[import-untyped, unused-ignore]
 from sklearn.model_selection import check_cv
@@ -18,6 +15,8 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from . import _mahala
+from ._progress import reporter
+from ._threads import threads as threads
 
 
 def class_names(classes: NDArray[Any]) -> list[str]:
@@ -86,18 +85,6 @@ def classes_of(names: list[str], type: str | None = None) -> NDArray[Any]:
         if (type or of_type.__name__) == of_type.__name__ and class_names(numbers) == canonical:
             return numbers
     return np.array(names)
-
-
-def threads(n_jobs: int | None) -> int | None:
-    """How many threads; None leaves it to RAYON_NUM_THREADS, OMP_NUM_THREADS or the machine.
-
-    A worker of joblib's has one, unless the environment says otherwise, as joblib has it say for its loky workers.
-    """
-    if n_jobs is not None:
-        return int(effective_n_jobs(n_jobs))
-    given = os.environ.get("RAYON_NUM_THREADS") or os.environ.get("OMP_NUM_THREADS")
-    nested = getattr(get_active_backend()[0], "nesting_level", 0)
-    return 1 if nested and not given else None
 
 
 def seed(random_state: Any) -> int:
@@ -174,6 +161,7 @@ def learning_params(estimator: Any, n_features: int, n_samples: int | None = Non
         "selection_rows": most_samples(estimator, 20_000, n_samples),
         "seed": seed(estimator.random_state),
         "balance": balance(getattr(estimator, "class_weight", None)),
+        "progress": reporter(estimator),
     }
     if estimator.reg is None and not (isinstance(estimator.prior, str) and estimator.prior == "identity"):
         raise ValueError("prior has no effect without reg; set reg to a number above 0")
@@ -242,7 +230,7 @@ def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> 
         "seed": seed(estimator.random_state),
     }
     names = None if groups is None else group_names(X, groups)
-    return plan(method, parameters | more, estimator.n_jobs, groups=names)
+    return plan(method, parameters | more, estimator.n_jobs, groups=names, progress=reporter(estimator))
 
 
 def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:

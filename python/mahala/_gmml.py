@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
@@ -29,6 +30,7 @@ from ._common import (
     threads,
 )
 from ._constraint_input import formed_tuples, whole_numbers
+from ._knn import MahalanobisKNN
 from ._metric import MetricMixin
 from ._moments import Moments
 from ._notice import validated, warn_of_error, warn_of_labels, warn_of_ridge
@@ -78,6 +80,10 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         What t is chosen on. A number: so many random folds, the same as the command's. A scikit-learn splitter
         (``GroupKFold()``, ``TimeSeriesSplit()``), or training and held-out row numbers: S and D are learned on the
         training rows of each split, and the error is that of its held-out rows.
+    scoring : str, callable or None, default=None
+        What t is chosen by, if not by the error of the neighbours' vote: a scikit-learn scorer ("balanced_accuracy",
+        "f1_macro", "neg_log_loss", "roc_auc_ovr"), applied to ``MahalanobisKNN`` on the held-out rows. It learns anew for each
+        of the 20 values of t in each split, and so takes longer.
     max_samples : int or float in (0, 1], default=20000
         Choose t on at most this many rows, or on this share of them, drawn at random.
     random_state : int, RandomState instance or None, default=None
@@ -85,6 +91,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     n_jobs : int or None, default=None
         Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores; in a process of
         joblib's, its share of them.
+    verbose : int, default=0
+        With 1, a line tells how far the choice of t is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
@@ -136,6 +144,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         random_state: Any = None,
         n_jobs: int | None = None,
         class_weight: str | dict[Any, float] | None = None,
+        scoring: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -152,6 +162,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.class_weight = class_weight
+        self.scoring = scoring
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> GMML:
         """Learns from rows and labels.
@@ -179,23 +191,64 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         if sample_weight is not None:
             X = dense(X)
             classes = classes[np.bincount(codes, weights=sample_weight, minlength=len(classes)) > 0]
-        check_two(classes)
+        check_two(classes, weighted=sample_weight is not None)
+        selection = None
+        if self.scoring is not None:
+            selection = self._select_by_score(X, y, sample_weight, params)
+            params |= {"t": selection["t"], "splits": None, "groups": None}
         if issparse(X):
             learned = _mahala.fit_sparse(csr_parts(X), names, codes, params, threads(self.n_jobs))
         else:
             learned = _mahala.fit_labels(X, names, codes, sample_weight, params, threads(self.n_jobs))
         self._keep(learned)
+        self._keep_selection(selection)
         self.classes_ = classes
         self._moments: Moments | None = None
         warn_of_labels(classes, len(y))
         warn_of_ridge(self.diagnostics_)
-        if len(self.t_path_) and sample_weight is None and self.class_weight is None:
+        if len(self.t_path_) and sample_weight is None and self.class_weight is None and selection is None:
             warn_of_error(self.t_path_[:, 1].min(), codes)
         return self
 
+    def _select_by_score(self, X: Any, y: NDArray[Any], sample_weight: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """t by the paper's two-step search, on minus the mean score of held-out rows."""
+        if not isinstance(self.t, str):
+            raise ValueError(f"scoring chooses t, and t is {self.t}; set t='cv', or leave scoring out")
+        knn, jobs = MahalanobisKNN(self.n_neighbors, n_jobs=self.n_jobs), threads(self.n_jobs)
+        scorer = check_scoring(knn, self.scoring)
+        splits = [part for part in _mahala.selection_splits(len(y), params) if len(np.unique(y[part[0]])) > 1]
+        if not splits:
+            raise ValueError("cv leaves no split whose training rows have two classes; give more rows, or t")
+        fixed = params | {"splits": None, "groups": None, "progress": None}
+
+        def score(t: float, train: NDArray[np.int64], test: NDArray[np.int64]) -> float:
+            weights = [None if sample_weight is None else sample_weight[part] for part in (train, test)]
+            labels, codes = encode(y[train])
+            near = dense(X[train])
+            fit = _mahala.fit_labels(near, class_names(labels), codes, weights[0], fixed | {"t": t}, jobs)
+            state = tuple(fit[name] for name in ("components", "mean", "scale", "weight_outside"))
+            metric = _mahala.PreparedMetric(state)
+            fitted = knn.fit(metric.transform(near, jobs), y[train])
+            weighted = {} if weights[1] is None else {"sample_weight": weights[1]}
+            return float(scorer(fitted, metric.transform(dense(X[test]), jobs), y[test], **weighted))
+
+        def losses(values: list[float]) -> list[float]:
+            return [-float(np.mean([score(t, *split) for split in splits])) for t in values]
+
+        t, curve = _mahala.search_t(losses)
+        name = self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", "a function")
+        criterion = f"minus the mean score of held-out rows: {name}"
+        return {"t": t, "curve": curve, "criterion": criterion, "folds": len(splits)}
+
+    def _keep_selection(self, selection: dict[str, Any] | None) -> None:
+        if selection is not None:
+            self.diagnostics_["selection"] = selection
+            self.t_path_ = np.array(selection["curve"], dtype=np.float64).reshape(-1, 2)
+
     def _fit_label_sets(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> GMML:
         weights = self.class_weight if isinstance(self.class_weight, Mapping) else None
-        for name, given in (("sample_weight", sample_weight), ("groups", groups), ("class_weight", weights)):
+        refused = {"sample_weight": sample_weight, "groups": groups, "class_weight": weights, "scoring": self.scoring}
+        for name, given in refused.items():
             if given is not None:
                 raise ValueError(f"{name} needs one label a row; y has several")
         if not isinstance(self.cv, Integral):
@@ -267,6 +320,8 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     def _fit_comparisons(self, near: Any, far: Any, sample_weight: Any) -> GMML:
         """Similar pairs and dissimilar ones, as many of either."""
+        if self.scoring is not None:
+            raise ValueError("scoring judges a vote of labelled rows; here are none: leave it out")
         pairs, n = np.concatenate([near, far]), len(near)
         if sample_weight is not None:
             sample_weight = np.tile(_check_sample_weight(sample_weight, near[:, 0], dtype=np.float64), 2)
@@ -366,6 +421,9 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             labels, codes = encode(y)
             if len(labels) < 2 or len(y) < 4 or np.bincount(codes).max() < 3:
                 return 0.5
+            if self.scoring is not None:
+                self._chosen_t = float(self._select_by_score(X, y, None, params)["t"])
+                return self._chosen_t
             names = class_names(labels)
             learned = _mahala.fit_labels(X, names, codes, None, params, threads(self.n_jobs))
             self._chosen_t = float(learned["t"])
@@ -378,7 +436,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     def _check_labelled(self, X: Any, y: Any, *, reset: bool, least: int = 2) -> tuple[Any, NDArray[Any]]:
         X, y = validated(
-            self, X, y, reset=reset, dtype=np.float64, ensure_min_samples=least, accept_sparse="csr"
+            self, X, y, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least, accept_sparse="csr"
         )
         return X, check_classes(y)
 
@@ -419,6 +477,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -449,11 +508,11 @@ def dense(X: Any) -> Any:
     return X.toarray() if issparse(X) else X
 
 
-def check_two(classes: NDArray[Any]) -> None:
+def check_two(classes: NDArray[Any], *, weighted: bool = False) -> None:
+    """Refuses rows of one class."""
     if len(classes) < 2:
+        seen = " with a sample_weight above 0" if weighted else ""
         raise ValueError(
-            f"The number of classes has to be greater than one; got {len(classes)} class. Without classes, "
+            f"The number of classes has to be greater than one; got {len(classes)} class{seen}. Without classes, "
             "mark pairs of rows as similar or not and use GMMLPairs."
         )
-
-

@@ -26,6 +26,7 @@ from ._common import (
     threads,
 )
 from ._gmml import check_two
+from ._native import frozen, kept
 from ._notice import validated, warn_of_error, warn_of_labels
 
 Floats = NDArray[np.float64]
@@ -123,6 +124,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         max_samples: int | float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -140,6 +142,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> KernelGMML:
         """Learns from rows and labels.
@@ -197,10 +200,12 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Z : array of shape (n_samples, n_components)
         """
         check_is_fitted(self, "components_")
-        X = validated(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False, dtype=[np.float64, np.float32])
         if self.kernel_ is None:
-            return _mahala.transform(self._state(), X, threads(self.n_jobs))
-        return _mahala.transform_kernel(self._state(), self._values(X), threads(self.n_jobs))
+            state = self._state()
+            return kept(self, state, lambda: _mahala.PreparedMetric(state)).transform(X, threads(self.n_jobs))
+        cells = np.asarray(X, dtype=np.float64)
+        return _mahala.transform_kernel(self._state(), self._values(cells), threads(self.n_jobs)).astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
@@ -250,11 +255,11 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _keep(self, learned: dict[str, Any], kernel: tuple[str, float, int, float] | None) -> None:
         self._fitted = kernel
         self.kernel_: str | None = None if kernel is None else kernel[0]
-        self.components_: Floats = learned["components"]
-        self.mean_: Floats = learned["mean"]
+        self.components_: Floats = frozen(learned["components"])
+        self.mean_: Floats = frozen(learned["mean"])
         self._column_means: list[float] | None = learned.get("column_means")
         self.landmarks_: Floats | None = learned["landmarks"]
-        self.scale_: Floats | None = learned["scale"]
+        self.scale_: Floats | None = frozen(learned["scale"])
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
         self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
@@ -267,5 +272,6 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags

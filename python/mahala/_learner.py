@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, marks_of, number, plan, seed
-from ._constraint_input import formed_tuples, whole_numbers
+from ._constraint_input import formed_tuples, stacked, whole_numbers
 from ._gmml import check_two
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_labels
+from ._progress import reporter
 
 Self = TypeVar("Self", bound="Learner")
 
@@ -148,12 +149,8 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             self.n_jobs,
             standardize=bool(self.standardize),
             time_limit=time_limit,
-            progress=self._print_progress if given.get("verbose") else None,
+            progress=reporter(self),
         )
-
-    def _print_progress(self, iteration: int, objective: float | None) -> None:
-        value = "" if objective is None else f", objective {objective:.6g}"
-        print(f"[{type(self).__name__}] iteration {iteration}{value}", flush=True)
 
     def _keep(self, learned: dict[str, Any]) -> None:
         super()._keep(learned)
@@ -176,6 +173,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_labels
         tags.target_tags.one_d_labels = self._needs_labels
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -265,18 +263,31 @@ class ChunksLearner(Learner):
 class PairsLearner(QuadrupletsLearner):
     """A learner that takes pairs, triplets and quadruplets, too; of a comparison, it takes the two pairs."""
 
-    def fit_pairs(self: Self, pairs: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learns from pairs of rows, without classes.
+    def fit_pairs(self: Self, pairs: Any, y: Any, sample_weight: Any = None, *, preprocessor: Any = None) -> Self:
+        """Learn from pairs of rows, without classes; ``PairClassifier`` adds thresholds and probabilities.
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features)
+        pairs : array-like of shape (n_pairs, 2, n_features), two of shape (n_pairs, n_features), or (n_pairs, 2) of keys
+            Both ends of each pair; or a tuple of two arrays, of first and of second ends; or, with a preprocessor, row
+            numbers or keys.
         y : array-like of shape (n_pairs,)
-            +1 for a similar pair, -1 for a dissimilar one; or 1 and 0, or booleans.
-        sample_weight : array-like of shape (n_pairs,), optional
+            1 for a similar pair, and -1, 0 or False for a dissimilar one.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Weights of the pairs.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
+            callable understands.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
         """
         self._forget()
-        pairs, y = self._check_pairs(pairs), marks_of(np.asarray(y))
+        if preprocessor is not None:
+            pairs = formed_tuples(pairs, 2, preprocessor, type(self).__name__)
+        pairs, y = self._check_pairs(stacked(pairs)), marks_of(np.asarray(y))
         if y.shape != (len(pairs),) or not np.isin(y, (-1, 1)).all():
             raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")
         if sample_weight is not None:

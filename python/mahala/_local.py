@@ -81,6 +81,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         max_samples: int | float = 20_000,
         random_state: Any = None,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.by = by
         self.n_clusters = n_clusters
@@ -95,6 +96,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LocalGMML:
         """Learns the global metric, then those of the classes or clusters, and keeps the rows.
@@ -137,7 +139,7 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         _, votes = self._classify(X)
         return votes / votes.sum(axis=1, keepdims=True)
 
-    def _classify(self, X: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _classify(self, X: Any) -> tuple[NDArray[np.int64], Floats]:
         check_is_fitted(self, "components_")
         X = validated(self, X, reset=False, dtype=np.float64)
         jobs = threads(self.n_jobs)

@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import _mahala
 from ._common import csr_parts, issparse, threads
+from ._constraint_input import stacked
+from ._native import frozen, kept
 
 Floats = NDArray[np.float64]
 
@@ -82,10 +84,29 @@ class MetricMixin(BaseEstimator):
         and ``to_faiss_matrix`` have it.
         """
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, reset=False, dtype=np.float64, accept_sparse="csr")
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csr")
         if issparse(X):
-            return _mahala.transform_sparse(self._state(), csr_parts(X), threads(self.n_jobs))
-        return _mahala.transform(self._state(), X, threads(self.n_jobs))
+            return self._native().transform_sparse(csr_parts(X), threads(self.n_jobs)).astype(X.dtype, copy=False)
+        return self._native().transform(X, threads(self.n_jobs))
+
+    def transform_array(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Transform a NumPy array without scikit-learn's checks: for one row at a time, as a server gets them.
+
+        The same numbers as ``transform`` gives. Column names, ``set_output`` and ``n_jobs`` are not looked at; shape and
+        finite numbers are.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features) or (n_features,), float64 or float32
+            Rows, or one row.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components) or (n_components,)
+            Coordinates, of float32 if the rows are.
+        """
+        native = self._native()
+        return native.transform(X[None])[0] if X.ndim == 1 else native.transform(X)
 
     def get_mahalanobis_matrix(self) -> Floats:
         """The matrix A of the squared distance ``(x - y) @ A @ (x - y)``, for rows as they are given."""
@@ -113,7 +134,7 @@ class MetricMixin(BaseEstimator):
         distances : array of shape (n_pairs,)
         """
         check_is_fitted(self, "components_")
-        pairs = self._check_pairs(pairs)
+        pairs = self._check_pairs(stacked(pairs))
         return _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
 
     def pair_score(self, pairs: Any) -> Floats:
@@ -179,11 +200,25 @@ class MetricMixin(BaseEstimator):
     def _state(self) -> tuple[Floats, Floats, Floats | None, float | None]:
         return self.components_, self.mean_, self.scale_, self.weight_outside_
 
+    def _native(self) -> _mahala.PreparedMetric:
+        """The metric, checked once."""
+        try:
+            state = self._state()
+        except AttributeError:
+            check_is_fitted(self, "components_")
+            raise
+        return kept(self, state, lambda: _mahala.PreparedMetric(state))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for name in ("components_", "mean_", "scale_"):
+            frozen(self.__dict__.get(name))
+
     def _keep(self, learned: dict[str, Any]) -> None:
         """Keeps what the compiled part has learned."""
-        self.components_ = learned["components"]
-        self.mean_ = learned["mean"]
-        self.scale_ = learned["scale"]
+        self.components_ = frozen(learned["components"])
+        self.mean_ = frozen(learned["mean"])
+        self.scale_ = frozen(learned["scale"])
         self.weight_outside_ = learned["weight_outside"]
         # Those of a model file, where they are not the mean; the command fills them in for missing cells.
         self._column_means: list[float] | None = learned.get("column_means")

@@ -15,7 +15,7 @@ from ._auto import AutoGMML
 from ._common import BALANCES, class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
-from ._knn import MahalanobisKNN
+from ._knn import MahalanobisKNN, Neighbors
 from ._learner import Learner
 from ._local import LocalGMML
 from ._metric import MetricMixin
@@ -154,7 +154,7 @@ def check_metric(estimator: Any) -> None:
     if isinstance(estimator, (MetricMixin, KernelGMML)):
         return
     held, remedy = type(estimator).__name__, "only metrics of this package can be saved"
-    if isinstance(estimator, MahalanobisKNN):
+    if isinstance(estimator, Neighbors):
         remedy = "save its metric, with the rows that vote: save(knn.metric_, path, X, y)"
     for name, step in getattr(estimator, "steps", []):
         if isinstance(step, (MetricMixin, KernelGMML)):
@@ -188,8 +188,8 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
     knn = MahalanobisKNN(metric=metric, n_neighbors=n_neighbors)
     knn.metric_, knn._linear = metric, None
     knn.classes_, order = np.unique(reference_classes(content), return_inverse=True)
-    knn._rows, knn._codes = rows, order.astype(np.uint32)[codes]
-    knn.n_samples_fit_ = len(rows)
+    knn._codes = order.astype(np.uint32)[codes]
+    knn._keep_rows(rows)
     knn.n_features_in_ = metric.n_features_in_
     if hasattr(metric, "feature_names_in_"):
         knn.feature_names_in_ = metric.feature_names_in_

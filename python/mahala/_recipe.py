@@ -69,6 +69,7 @@ class RecipeGMML(Learner):
         towards_identity: bool = False,
         standardize: bool = False,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.t = t
         self.rounds = rounds
@@ -81,3 +82,4 @@ class RecipeGMML(Learner):
         self.towards_identity = towards_identity
         self.standardize = standardize
         self.n_jobs = n_jobs
+        self.verbose = verbose

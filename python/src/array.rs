@@ -109,6 +109,40 @@ impl AsRef<[f64]> for Held {
     }
 }
 
+/// A matrix in an array that is kept alive: read where it lies, whatever its strides.
+pub(crate) struct HeldMatrix<T> {
+    _array: Py<PyAny>,
+    first: *const T,
+    shape: [usize; 2],
+    strides: [isize; 2],
+}
+
+// SAFETY: as for `Held`.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Send for HeldMatrix<T> {}
+// SAFETY: as for `Held`.
+#[allow(unsafe_code)]
+unsafe impl<T: Sync> Sync for HeldMatrix<T> {}
+
+impl<T: Element> HeldMatrix<T> {
+    /// Holds an array, whose alignment its making has checked.
+    pub(crate) fn new(array: &PyReadonlyArray2<'_, T>) -> Self {
+        let view = array.as_array();
+        let (rows, columns) = view.dim();
+        let strides = [view.strides()[0], view.strides()[1]];
+        let held = array.as_any().clone().unbind();
+        Self { _array: held, first: view.as_ptr(), shape: [rows, columns], strides }
+    }
+
+    /// The matrix.
+    #[allow(unsafe_code)]
+    pub(crate) fn view(&self) -> MatRef<'_, T> {
+        let ([rows, columns], [down, right]) = (self.shape, self.strides);
+        // SAFETY: pointer, shape and strides are those of a valid, aligned view of the array held.
+        unsafe { MatRef::from_raw_parts(self.first, rows, columns, down, right) }
+    }
+}
+
 /// A small matrix, copied.
 pub(crate) fn mat_of(array: &Bound<'_, PyAny>) -> PyResult<Mat<f64>> {
     let matrix = matrix_of(array)?;
@@ -155,6 +189,12 @@ pub(crate) fn mat_ref<'a, T>(view: &'a ArrayView2<'_, T>) -> MatRef<'a, T> {
 /// Rows as an array.
 pub(crate) fn rows_out<'py>(py: Python<'py>, rows: &Rows) -> Bound<'py, PyArray2<f64>> {
     table_out(py, rows.len(), rows.columns(), rows.values().to_vec())
+}
+
+/// Rows that nobody else has as an array, without a copy.
+pub(crate) fn rows_into(py: Python<'_>, rows: Rows) -> Bound<'_, PyArray2<f64>> {
+    let (n, columns) = (rows.len(), rows.columns());
+    table_out(py, n, columns, rows.into_values())
 }
 
 /// Row-major cells as an array.

@@ -1,9 +1,11 @@
 //! Learning: from labelled rows, from moments, from pairs.
 
-use crate::array::{Csr, labels_of, mat_out, rows_of, rows_out, vector_of};
+use crate::array::{Csr, HeldMatrix, labels_of, mat_out, rows_of, rows_out, single_matrix_of, vector_of};
 use crate::moments::Moments;
+use crate::neighbors::signed;
 use crate::params::Params;
-use crate::run::{interruptible, to_python, until};
+use crate::run::{interruptible, to_python};
+use crate::watch::watched;
 use mahala::data::{Random, Stream};
 use mahala::gmml::FitOptions;
 use mahala::gmml::HeldOut;
@@ -31,16 +33,58 @@ pub(crate) fn fit_labels<'py>(
     mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    // Taken first: groups that fold are not splits, too.
     let groups = params.take_groups();
-    let gmml = params.gmml()?;
-    let data = dataset(x, &names, &codes)?;
+    let (gmml, watch) = (params.gmml()?, params.take_watch());
     let weights = weights.map(vector_of).transpose()?;
     let settings = gmml.clone();
-    let fit = interruptible(py, threads, move |cancelled| {
-        let options = FitOptions { weights: weights.as_deref(), groups: groups.as_ref() };
-        gmml.fit_with(&data, &options, &mut until(cancelled))
-    })?;
+    let fit = if let Some(array) = single_matrix_of(x)? {
+        let (rows, labels) = (HeldMatrix::new(&array), labels_of(&names, &codes)?);
+        watched(py, threads, watch, move |progress| {
+            let options = FitOptions { weights: weights.as_deref(), groups: groups.as_ref() };
+            gmml.fit_cells(rows.view(), &labels, &options, progress)
+        })?
+    } else {
+        let data = dataset(x, &names, &codes)?;
+        watched(py, threads, watch, move |progress| {
+            let options = FitOptions { weights: weights.as_deref(), groups: groups.as_ref() };
+            gmml.fit_with(&data, &options, progress)
+        })?
+    };
     describe(py, &settings, &fit)
+}
+
+/// The training and held-out rows of each split that t is chosen on.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, clippy::type_complexity)]
+pub(crate) fn selection_splits<'py>(
+    py: Python<'py>,
+    rows: usize,
+    mut params: Params<'py>,
+) -> PyResult<Vec<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)>> {
+    let groups = params.take_groups();
+    let gmml = params.gmml()?;
+    let splits = gmml.selection_splits(rows, groups.as_ref()).map_err(|error| to_python(&error))?;
+    let array = |rows: Vec<usize>| PyArray1::from_iter(py, rows.into_iter().map(signed));
+    Ok(splits.into_iter().map(|(train, test)| (array(train), array(test))).collect())
+}
+
+/// The search for t: `errors` is given a list of values and returns the error of each. The value chosen, and all values
+/// tried with their errors.
+#[pyfunction]
+pub(crate) fn search_t(errors: &Bound<'_, PyAny>) -> PyResult<(f64, Vec<(f64, f64)>)> {
+    let mut raised = None;
+    let found = mahala::gmml::two_step_search(|values| {
+        let returned = errors.call1((values.to_vec(),)).and_then(|errors| errors.extract::<Vec<f64>>());
+        returned.map_err(|error| {
+            raised = Some(error);
+            mahala::Error::Cancelled
+        })
+    });
+    match raised {
+        Some(error) => Err(error),
+        None => found.map_err(|error| to_python(&error)),
+    }
 }
 
 /// Learns from sparse rows and labels.
@@ -52,13 +96,13 @@ pub(crate) fn fit_sparse<'py>(
     x: Csr<'py>,
     names: Vec<String>,
     codes: PyReadonlyArray1<'py, u32>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (gmml, rows, labels) = (params.gmml()?, x.rows()?, labels_of(&names, &codes)?);
     let settings = gmml.clone();
-    let fit =
-        interruptible(py, threads, move |cancelled| gmml.fit_sparse(&rows, &labels, &mut until(cancelled)))?;
+    let watch = params.take_watch();
+    let fit = watched(py, threads, watch, move |progress| gmml.fit_sparse(&rows, &labels, progress))?;
     describe(py, &settings, &fit)
 }
 
@@ -162,7 +206,7 @@ pub(crate) fn fit_local<'py>(
     x: &Bound<'py, PyAny>,
     names: Vec<String>,
     codes: PyReadonlyArray1<'py, u32>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     clusters: Option<usize>,
     share: Option<f64>,
     threads: Option<usize>,
@@ -174,9 +218,9 @@ pub(crate) fn fit_local<'py>(
     };
     let data = dataset(x, &names, &codes)?;
     let settings = local.gmml.clone();
-    let learned = interruptible(py, threads, move |cancelled| {
-        local.fit_with(&data, &FitOptions::default(), &mut until(cancelled))
-    })?;
+    let watch = params.take_watch();
+    let learned =
+        watched(py, threads, watch, move |progress| local.fit_with(&data, &FitOptions::default(), progress))?;
     let answer = describe(py, &settings, &learned.fit)?;
     answer.set_item("rows", rows_out(py, &learned.references.0))?;
     let maps: Vec<_> = learned.maps.maps().iter().map(|map| mat_out(py, map.as_ref())).collect();

@@ -3,7 +3,8 @@
 use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
 use crate::fit::dataset;
 use crate::params::Params;
-use crate::run::{interruptible, to_python, until};
+use crate::run::{interruptible, to_python};
+use crate::watch::watched;
 use mahala::Metric;
 use mahala::gmml::FitOptions;
 use mahala::kernel::{Kernel, KernelGmml, KernelMap, KernelMetric};
@@ -72,13 +73,14 @@ pub(crate) fn fit_kernel<'py>(
     codes: PyReadonlyArray1<'py, u32>,
     kernel: KernelState,
     landmarks: Option<usize>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let data = dataset(x, &names, &codes)?;
     let settings = KernelGmml { gmml: params.gmml()?, kernel: kernel.kernel()?, landmarks };
-    let (fit, settings) = interruptible(py, threads, move |cancelled| {
-        let fit = settings.fit_with(&data, &FitOptions::default(), &mut until(cancelled))?;
+    let watch = params.take_watch();
+    let (fit, settings) = watched(py, threads, watch, move |progress| {
+        let fit = settings.fit_with(&data, &FitOptions::default(), progress)?;
         Ok((fit, settings))
     })?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.to_json());

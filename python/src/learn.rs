@@ -3,24 +3,17 @@
 use crate::array::{labels_of, mat_out, rows_of};
 use crate::fit::graded;
 use crate::kernel::kernel_parts;
-use crate::run::{interruptible, to_python};
+use crate::run::to_python;
+use crate::watch::{Watched, watched};
 use mahala::learner::{Training, learn_standardized};
 use mahala::pairs::{Chunklets, Pairs, Quadruplet, Quadruplets, Triplet, Triplets};
-use mahala::progress::{Step, Stop};
-use mahala::{Dataset, Error, Labels, Model, Rows};
+use mahala::{Dataset, Labels, Model, Rows};
 use mahala_baselines::named;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// The shortest time between two calls of the progress function.
-const REPORT_EVERY: Duration = Duration::from_millis(100);
 
 /// Which method, with which parameters (as JSON), and how it is watched.
 #[derive(FromPyObject)]
@@ -32,7 +25,7 @@ pub(crate) struct Plan {
     time_limit: Option<f64>,
     /// The group of each row, for a method that chooses.
     groups: Option<Vec<String>>,
-    /// Called with iteration and objective, now and then.
+    /// Called with iteration, total and objective, now and then.
     progress: Option<Py<PyAny>>,
     threads: Option<usize>,
 }
@@ -157,10 +150,10 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
     let parameters: Value = serde_json::from_str(&plan.parameters)
         .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
     let method = named(&plan.method, parameters).map_err(|error| to_python(&error))?;
-    let raised = Arc::new(Mutex::new(None));
-    let failure = raised.clone();
-    let learned = interruptible(py, plan.threads, move |cancelled| {
-        let groups = plan.groups.map(Labels::new);
+    let (groups, standardize) = (plan.groups, plan.standardize);
+    let watch = Watched { progress: plan.progress, time_limit: plan.time_limit };
+    watched(py, plan.threads, watch, move |progress| {
+        let groups = groups.map(Labels::new);
         let training = match (&source, &groups) {
             (Source::Labelled(data), Some(groups)) => Training::Grouped(data, groups),
             (Source::Labelled(data), None) => Training::Labelled(data),
@@ -170,67 +163,13 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
             (Source::Quadruplets(rows, quadruplets), _) => Training::Quadruplets(rows, quadruplets),
             (Source::Chunklets(rows, chunklets), _) => Training::Chunklets(rows, chunklets),
         };
-        let mut watch = Watch::new(cancelled, plan.time_limit, plan.progress.as_ref(), &failure);
-        let progress = &mut |step| watch.order(step);
-        let learned = if plan.standardize {
+        let learned = if standardize {
             learn_standardized(&*method, &training, progress)?
         } else {
             method.learn(&training, progress)?
         };
-        if cancelled.load(Ordering::Relaxed) {
-            return Err(Error::Cancelled);
-        }
-        learned.into_model(&*method, plan.standardize, Vec::new(), None, None)
-    });
-    // What the caller's own function raised comes before what became of the work.
-    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(error) if !is_interrupt(py, &learned) => Err(error),
-        _ => learned,
-    }
-}
-
-fn is_interrupt<T>(py: Python<'_>, outcome: &PyResult<T>) -> bool {
-    outcome.as_ref().is_err_and(|error| error.is_instance_of::<PyKeyboardInterrupt>(py))
-}
-
-/// Ends the work at Ctrl-C or when the time is up, and reports how far it is.
-struct Watch<'a> {
-    cancelled: &'a AtomicBool,
-    limit: Option<f64>,
-    progress: Option<&'a Py<PyAny>>,
-    /// What `progress` raised.
-    raised: &'a Mutex<Option<PyErr>>,
-    start: Instant,
-    reported: Option<Instant>,
-}
-
-impl<'a> Watch<'a> {
-    fn new(
-        cancelled: &'a AtomicBool,
-        limit: Option<f64>,
-        progress: Option<&'a Py<PyAny>>,
-        raised: &'a Mutex<Option<PyErr>>,
-    ) -> Self {
-        Self { cancelled, limit, progress, raised, start: Instant::now(), reported: None }
-    }
-
-    fn order(&mut self, step: Step) -> ControlFlow<Stop> {
-        if let Some(progress) = self.progress
-            && self.reported.is_none_or(|last| last.elapsed() >= REPORT_EVERY)
-        {
-            self.reported = Some(Instant::now());
-            let returned = Python::attach(|py| progress.call1(py, (step.done, step.objective)));
-            if let Err(error) = returned {
-                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                return ControlFlow::Break(Stop::Cancelled);
-            }
-        }
-        match self.limit {
-            _ if self.cancelled.load(Ordering::Relaxed) => ControlFlow::Break(Stop::Cancelled),
-            Some(limit) if self.start.elapsed().as_secs_f64() >= limit => ControlFlow::Break(Stop::TimeUp),
-            _ => ControlFlow::Continue(()),
-        }
-    }
+        learned.into_model(&*method, standardize, Vec::new(), None, None)
+    })
 }
 
 fn describe<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyDict>> {

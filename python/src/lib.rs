@@ -16,6 +16,7 @@ mod online;
 mod params;
 mod run;
 mod spd;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -26,6 +27,7 @@ mod _mahala {
     #[pymodule_export]
     use super::fit::{
         calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,
+        search_t, selection_splits,
     };
     #[pymodule_export]
     use super::generate::{generate_chunks, generate_pairs, generate_quadruplets, generate_triplets};
@@ -35,19 +37,19 @@ mod _mahala {
     use super::learn::{learn, learn_chunks, learn_pairs, learn_targets, learn_tuples};
     #[pymodule_export]
     use super::metric::{
-        components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
-        transform_sparse, whole_map, write_file,
+        PreparedMetric, components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,
+        whole_map, write_file,
     };
     #[pymodule_export]
     use super::model::{load_model, save_kernel_model, save_model};
     #[pymodule_export]
     use super::moments::{Moments, Window};
     #[pymodule_export]
-    use super::neighbors::{classify, classify_locally, neighbors};
+    use super::neighbors::{NeighborIndex, classify_locally, inverse_distances, neighbor_means, vote};
     #[pymodule_export]
     use super::online::Online;
     #[pymodule_export]
-    use super::run::thread_count;
+    use super::run::{limit_threads, thread_count};
     #[pymodule_export]
     use super::spd::{geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence};
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

@@ -1,8 +1,10 @@
 //! A fitted metric at work.
 
-use crate::array::{Csr, mat_of, mat_out, rows_of, rows_out, vector_of};
+use crate::array::{
+    Csr, HeldMatrix, mat_of, mat_out, rows_into, rows_of, single_matrix_of, table_out, vector_of,
+};
 use crate::fit::dataset;
-use crate::run::{interruptible, to_python};
+use crate::run::{inline_work, interruptible, to_python};
 use mahala::Metric;
 use mahala::metric::{squared_pair_distances, threshold_for_labels};
 use mahala::pairs::{Pair, Pairs};
@@ -11,6 +13,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A metric's state, as the estimators keep it: components, mean, scale or None, weight outside or None.
 #[derive(FromPyObject)]
@@ -29,6 +33,55 @@ impl State<'_> {
     }
 }
 
+/// Multiplications up to which a call stays on the caller's thread: handing work to others takes longer.
+const SMALL: usize = 1 << 20;
+
+/// A metric that is checked once and used many times.
+#[pyclass(frozen, module = "mahala._mahala")]
+pub(crate) struct PreparedMetric(Arc<Metric>);
+
+#[pymethods]
+impl PreparedMetric {
+    #[new]
+    #[allow(clippy::needless_pass_by_value)]
+    fn new(state: State<'_>) -> PyResult<Self> {
+        Ok(Self(Arc::new(state.metric()?)))
+    }
+
+    /// Rows in coordinates where the metric is Euclidean, of float32 if the rows are, else of float64.
+    #[pyo3(signature = (x, threads=None))]
+    fn transform<'py>(&self, x: &Bound<'py, PyAny>, threads: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, metric) = (x.py(), self.0.clone());
+        let small = |rows: usize| rows * metric.rank() * metric.columns() <= SMALL;
+        if let Some(array) = single_matrix_of(x)? {
+            let n = array.as_array().nrows();
+            let (inline, rank) = (small(n), metric.rank());
+            let rows = HeldMatrix::new(&array);
+            let work = move |_: &AtomicBool| metric.transform_single(rows.view());
+            let cells = if inline { inline_work(work) } else { interruptible(py, threads, work) }?;
+            return Ok(table_out(py, n, rank, cells).into_any());
+        }
+        let rows = rows_of(x)?;
+        let inline = small(rows.len());
+        let work = move |_: &AtomicBool| metric.transform(&rows);
+        let z = if inline { inline_work(work) } else { interruptible(py, threads, work) }?;
+        Ok(rows_into(py, z).into_any())
+    }
+
+    /// Transforms sparse rows.
+    #[allow(clippy::needless_pass_by_value)]
+    fn transform_sparse<'py>(
+        &self,
+        py: Python<'py>,
+        x: Csr<'py>,
+        threads: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (metric, rows) = (self.0.clone(), x.rows()?);
+        let z = interruptible(py, threads, move |_| metric.transform_sparse(&rows))?;
+        Ok(rows_into(py, z))
+    }
+}
+
 /// Rows in coordinates where the metric is Euclidean.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -40,21 +93,7 @@ pub(crate) fn transform<'py>(
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (metric, rows) = (state.metric()?, rows_of(x)?);
     let z = interruptible(py, threads, move |_| metric.transform(&rows))?;
-    Ok(rows_out(py, &z))
-}
-
-/// Transforms sparse rows.
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value)]
-pub(crate) fn transform_sparse<'py>(
-    py: Python<'py>,
-    state: State<'py>,
-    x: Csr<'py>,
-    threads: Option<usize>,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let (metric, rows) = (state.metric()?, x.rows()?);
-    let z = interruptible(py, threads, move |_| metric.transform_sparse(&rows))?;
-    Ok(rows_out(py, &z))
+    Ok(rows_into(py, z))
 }
 
 /// The distance of each row of `first` from the same row of `second`.

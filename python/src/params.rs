@@ -2,6 +2,7 @@
 
 use crate::array::mat_of;
 use crate::run::to_python;
+use crate::watch::Watched;
 use mahala::data::Folds;
 use mahala::geometry::Spd;
 use mahala::gmml::{Components, PairRule, Prior, Regularization, TChoice};
@@ -34,6 +35,8 @@ pub(crate) struct Params<'py> {
     selection_rows: usize,
     seed: u64,
     balance: Option<String>,
+    /// Told how far the fit is.
+    progress: Option<Py<PyAny>>,
 }
 
 /// The number of rows, and the training and held-out rows of each split.
@@ -74,6 +77,11 @@ impl Params<'_> {
     /// The groups, for a fit that takes them as they are.
     pub(crate) fn take_groups(&mut self) -> Option<Labels> {
         self.groups.take().map(Labels::new)
+    }
+
+    /// How the fit is watched.
+    pub(crate) fn take_watch(&mut self) -> Watched {
+        Watched { progress: self.progress.take(), time_limit: None }
     }
 
     fn splits(&self) -> PyResult<Option<Folds>> {

@@ -1,14 +1,12 @@
 //! Where the work runs: threads, Ctrl-C, and errors on their way to Python.
 
 use mahala::Error;
-use mahala::progress::{Step, Stop};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::Duration;
@@ -35,8 +33,14 @@ const NAMES: [(&str, &str); 15] = [
 /// How often Python is asked whether Ctrl-C was pressed.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The pool of this process, with the process it belongs to: threads do not survive a fork.
-static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+/// Pools of threads by process and size: threads do not survive a fork.
+static POOLS: Mutex<Vec<(u32, usize, Arc<ThreadPool>)>> = Mutex::new(Vec::new());
+
+/// How many pools are kept.
+const KEPT: usize = 4;
+
+/// The most threads, as threadpoolctl sets it; 0 for no limit.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs `work` on `threads` threads (`None`: as many as the environment or the machine says) with the interpreter free
 /// for others. Ctrl-C is noticed at once and passed on to the work by the flag; the call returns when the work has ended, so
@@ -71,6 +75,11 @@ pub(crate) fn interruptible<T: Send + 'static>(
             return Err(interrupt);
         }
     }
+}
+
+/// Runs small work on the caller's thread.
+pub(crate) fn inline_work<T>(work: impl FnOnce(&AtomicBool) -> mahala::Result<T>) -> PyResult<T> {
+    finished(catch_unwind(AssertUnwindSafe(|| work(&AtomicBool::new(false)))))
 }
 
 /// Runs `work` to its end with the interpreter free for others: for work that borrows an array.
@@ -116,44 +125,48 @@ fn finished<T>(outcome: Result<mahala::Result<T>, Box<dyn Any + Send>>) -> PyRes
     }
 }
 
+/// The limit on threads where a call says nothing of them; `None` for none.
+#[pyfunction]
+#[pyo3(signature = (threads))]
+pub(crate) fn limit_threads(threads: Option<usize>) {
+    LIMIT.store(threads.unwrap_or(0), Ordering::Relaxed);
+}
+
 fn pool(threads: Option<usize>) -> PyResult<Arc<ThreadPool>> {
-    let build = |threads: usize| {
-        let builder = ThreadPoolBuilder::new().num_threads(threads);
-        let pool = builder.build();
+    let threads = threads.unwrap_or_else(default_threads);
+    let build = || {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(Arc::new).map_err(|error| PyRuntimeError::new_err(format!("no threads to work on: {error}")))
     };
-    if let Some(threads) = threads {
-        return build(threads);
-    }
-    let mut shared = match POOL.try_lock() {
-        Ok(shared) => shared,
-        Err(TryLockError::Poisoned(shared)) => shared.into_inner(),
+    let mut pools = match POOLS.try_lock() {
+        Ok(pools) => pools,
+        Err(TryLockError::Poisoned(pools)) => pools.into_inner(),
         // Held by another thread: in a forked process it may be one that is not here to let go of it.
-        Err(TryLockError::WouldBlock) => return build(default_threads()),
+        Err(TryLockError::WouldBlock) => return build(),
     };
     let process = std::process::id();
-    if let Some((owner, pool)) = shared.as_ref()
-        && *owner == process
-    {
+    if let Some((_, _, pool)) = pools.iter().find(|pool| pool.0 == process && pool.1 == threads) {
         return Ok(pool.clone());
     }
-    let pool = build(default_threads())?;
-    // The pool of a parent process is not dropped: its threads are not here to be joined.
-    std::mem::forget(shared.replace((process, pool.clone())));
+    let pool = build()?;
+    if pools.len() == KEPT {
+        let oldest = pools.remove(0);
+        if oldest.0 != process {
+            // The pool of a parent process is not dropped: its threads are not here to be joined.
+            std::mem::forget(oldest);
+        }
+    }
+    pools.push((process, threads, pool.clone()));
     Ok(pool)
 }
 
-/// `RAYON_NUM_THREADS`, else `OMP_NUM_THREADS`, as other numerical packages have it and joblib and dask set it for
-/// their workers; 0, all cores, without them.
+/// The limit that was set, else `RAYON_NUM_THREADS`, else `OMP_NUM_THREADS`, as other numerical packages have it and joblib and
+/// dask set it for their workers; 0, all cores, without them.
 fn default_threads() -> usize {
+    let limit = LIMIT.load(Ordering::Relaxed);
+    if limit > 0 {
+        return limit;
+    }
     let set = |name| std::env::var(name).ok()?.trim().parse().ok().filter(|&threads: &usize| threads > 0);
     set("RAYON_NUM_THREADS").or_else(|| set("OMP_NUM_THREADS")).unwrap_or(0)
-}
-
-/// Progress that stops when the caller pressed Ctrl-C.
-pub(crate) fn until(cancelled: &AtomicBool) -> impl FnMut(Step) -> ControlFlow<Stop> {
-    |_| {
-        let stop = cancelled.load(Ordering::Relaxed);
-        if stop { ControlFlow::Break(Stop::Cancelled) } else { ControlFlow::Continue(()) }
-    }
 }

@@ -64,7 +64,7 @@ def test_other_types_are_converted(iris, dtype):
     X = X.round().astype(dtype)
     wanted, got = (GMML(t=0.3).fit(rows, y) for rows in (X.astype(np.float64), X))
     assert (wanted.components_ == got.components_).all()
-    assert got.transform(X).dtype == np.float64
+    assert got.transform(X).dtype == (np.float32 if dtype == np.float32 else np.float64)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -113,19 +113,23 @@ def test_a_classifier_keeps_its_own_rows(iris):
 def test_wrong_calls_of_the_compiled_part_raise(iris):
     X, _ = iris
     codes = np.zeros(150, dtype=np.uint32)
+    index = _mahala.NeighborIndex(X, None)
+    found = index.search(X, 1, None)
     with pytest.raises(ValueError, match="class code"):
-        _mahala.classify(X, ["a"], codes + 1, X, 1, None)
-    with pytest.raises(ValueError, match="150 rows, but 3 labels"):
-        _mahala.classify(X, ["a"], codes[:3], X, 1, None)
+        _mahala.vote(found, ["a"], codes + 1, None)
+    with pytest.raises(ValueError, match="rows with a label or target: 3 given, 150 expected"):
+        _mahala.vote(found, ["a"], codes[:3], None)
+    with pytest.raises(ValueError, match="weights of neighbours: 300 given, 150 expected"):
+        _mahala.neighbor_means(found, X, np.ones((150, 2)))
     with pytest.raises(ValueError, match="n_neighbors is 0"):
-        _mahala.neighbors(X, X, 0, None)
+        index.search(X, 0, None)
     with pytest.raises(ValueError, match="as many first as second"):
         _mahala.pair_distances((np.eye(4), np.zeros(4), None, None), X, X[:3], None)
     with pytest.raises(ValueError, match="2 dimensions"):
-        _mahala.neighbors(X[0], X, 1, None)
+        _mahala.NeighborIndex(X[0], None)
     with pytest.raises(ValueError, match="finite"):
-        _mahala.neighbors(X * np.nan, X, 1, None)
-    assert _mahala.neighbors(X, X[:0], 1, None)[0].shape == (0, 1)
+        _mahala.NeighborIndex(X * np.nan, None)
+    assert index.search(X[:0], 1, None)[0].shape == (0, 1)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss is in kilobytes on Linux only")

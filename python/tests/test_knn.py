@@ -1,13 +1,17 @@
 """The classifier on our exact search."""
 
+import pickle
+import threading
+
 import numpy as np
 import pytest
-from mahala import GMML, MahalanobisKNN
+from mahala import GMML, MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNeighbors, _mahala
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors, NeighborhoodComponentsAnalysis
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -91,3 +95,98 @@ def test_data_frames_reach_the_metric_with_their_names(iris):
     knn = MahalanobisKNN(metric=GMML(t=0.5)).fit(frame, iris[1])
     assert knn.metric_.feature_names_in_.tolist() == list("abcd")
     assert knn.score(frame, iris[1]) > 0.95
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", None, lambda distances: np.exp(-distances)], ids=str)
+def test_weights_are_those_of_scikit_learn(iris, weights):
+    # Moved a little, for of rows as far from a query scikit-learn takes any.
+    X, y = iris[0] + np.random.default_rng(0).normal(scale=1e-3, size=iris[0].shape), iris[1]
+    ours, theirs = (kind(7, weights=weights).fit(X[::2], y[::2]) for kind in (MahalanobisKNN, KNeighborsClassifier))
+    assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
+    assert (ours.predict(X) == theirs.predict(X)).all()
+    targets = np.column_stack([X[:, 0], X[:, 1] ** 2])
+    for y_train in (targets[::2], targets[::2, 0]):
+        ours, theirs = (kind(7, weights=weights).fit(X[::2], y_train) for kind in (MahalanobisKNNRegressor, KNeighborsRegressor))
+        assert ours.predict(X).shape == theirs.predict(X).shape
+        assert np.allclose(ours.predict(X), theirs.predict(X), atol=1e-12)
+
+
+def test_weights_are_checked(iris):
+    with pytest.raises(ValueError, match="weights is 'near'; it must be 'uniform', 'distance', None or a function"):
+        MahalanobisKNN(weights="near").fit(*iris).predict(iris[0])
+    with pytest.raises(ValueError, match=r"weights returned shape \(5,\) for distances of shape \(150, 5\)"):
+        MahalanobisKNN(weights=lambda distances: np.ones(5)).fit(*iris).predict(iris[0])
+
+
+@pytest.mark.parametrize("mode", ["connectivity", "distance"])
+def test_the_graph_is_that_of_scikit_learn(iris, mode):
+    X = iris[0] + np.random.default_rng(0).normal(scale=1e-3, size=iris[0].shape)
+    ours = MahalanobisNearestNeighbors(4).fit(X)
+    theirs = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(X)
+    for rows in (X[:9], None):
+        assert np.allclose(ours.kneighbors_graph(rows, mode=mode).toarray(), theirs.kneighbors_graph(rows, mode=mode).toarray(), atol=1e-7)
+    with pytest.raises(ValueError, match="mode is 'edges'"):
+        ours.kneighbors_graph(X, mode="edges")
+
+
+def test_sparse_rows_are_searched_as_dense_ones(wine):
+    X, y = wine
+    for metric in (None, GMML(t=0.1), np.diag(1 / X.var(axis=0))):
+        dense = MahalanobisKNN(metric=metric).fit(X, y)
+        sparse = MahalanobisKNN(metric=metric).fit(csr_matrix(X), y)
+        assert (sparse.predict(csr_matrix(X)) == dense.predict(X)).all()
+
+
+def test_the_index_is_built_once_and_survives_pickling(iris, monkeypatch):
+    built = []
+
+    class Counting:
+        def __init__(self, rows, threads):
+            built.append(len(rows))
+            self.index = made(rows, threads)
+
+        def search(self, *arguments):
+            return self.index.search(*arguments)
+
+    made = _mahala.NeighborIndex
+    monkeypatch.setattr(_mahala, "NeighborIndex", Counting)
+    knn = MahalanobisKNN().fit(*iris)
+    first = knn.kneighbors(iris[0])
+    assert all((a == b).all() for a, b in zip(knn.kneighbors(iris[0]), first, strict=True)) and built == [150]
+    again = pickle.loads(pickle.dumps(knn))
+    again.predict(iris[0]), again.predict(iris[0])
+    assert built == [150, 150] and (again.kneighbors(iris[0])[1] == first[1]).all()
+
+
+def test_many_threads_search_one_index(iris):
+    knn, answers = MahalanobisKNN(metric=GMML(t=0.5)).fit(*iris), []
+    wanted = knn.kneighbors(iris[0])[1]
+
+    def work():
+        answers.extend((knn.kneighbors(iris[0])[1] == wanted).all() for _ in range(20))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert len(answers) == 80 and all(answers)
+
+
+def test_a_search_without_classes_takes_a_fitted_metric_or_learns_one(wine):
+    X, y = wine
+    gmml = GMML(t=0.1).fit(X, y)
+    search = MahalanobisNearestNeighbors(3, metric=gmml).fit(X[:100])
+    distances, indices = search.kneighbors(X[100:103])
+    for row, found, how_far in zip(X[100:103], indices, distances, strict=True):
+        pairs = np.stack([np.broadcast_to(row, (100, 13)), X[:100]], axis=1)
+        by_hand = gmml.pair_distance(pairs)
+        assert (np.argsort(by_hand)[:3] == found).all() and np.allclose(np.sort(by_hand)[:3], how_far)
+    learned = MahalanobisNearestNeighbors(3, metric=GMML(t=0.1)).fit(X, y)
+    assert (learned.metric_.components_ == gmml.components_).all()
+
+
+def test_it_stands_where_scikit_learns_classifier_stands(wine):
+    X, y = wine
+    search = GridSearchCV(MahalanobisKNN(), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}).fit(X, y)
+    theirs = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}).fit(X, y)
+    assert np.allclose(search.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
+    assert search.best_params_ == theirs.best_params_

@@ -1,14 +1,33 @@
 """GMMLPairs: what scikit-learn cannot check for it, by hand."""
 
+import json
 import pickle
+import warnings
 
 import numpy as np
 import pytest
-from mahala import GMML, GMMLPairs
+from mahala import (
+    GMML,
+    ITML,
+    KISSME,
+    LDML,
+    LEGO,
+    LMNN,
+    LSML,
+    MMC,
+    POLA,
+    SDML,
+    XQDA,
+    FlatGeo,
+    GMMLPairs,
+    PairClassifier,
+    RobustGMML,
+    _mahala,
+)
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import accuracy_score, fbeta_score, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 
 @pytest.fixture
@@ -150,3 +169,108 @@ def test_it_lives_in_scikit_learn(iris, pairs, formed):
     cloned = clone(search.best_estimator_)
     assert not hasattr(cloned, "components_") and cloned.t == search.best_estimator_.t
     assert learner.get_params()["preprocessor"] is iris[0]
+
+
+def keyed(iris, pairs):
+    """The same pairs by strings, and the data frame whose index they are."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(iris[0][::-1], index=[f"flower {i}" for i in range(149, -1, -1)], columns=list("abcd"))
+    return np.array([[f"flower {i}" for i in pair] for pair in pairs]), frame
+
+
+def test_pairs_are_given_as_two_arrays_or_by_keys_of_a_data_frame(iris, pairs):
+    X, (indices, y) = iris[0], pairs
+    formed = GMMLPairs(t=0.4).fit(X[indices], y)
+    names, frame = keyed(iris, indices)
+    arrays = GMMLPairs(t=0.4).fit((X[indices[:, 0]], X[indices[:, 1]]), y)
+    strings = GMMLPairs(t=0.4, preprocessor=frame).fit(names, y)
+    for other in (arrays, strings):
+        assert (other.components_ == formed.components_).all() and other.threshold_ == formed.threshold_
+    assert (strings.predict(names) == formed.predict(X[indices])).all()
+    assert (strings.transform(names[:, 0]) == formed.transform(X[indices[:, 0]])).all()
+    assert (arrays.pair_distance((X[:5], X[5:10])) == formed.pair_distance(np.stack([X[:5], X[5:10]], axis=1))).all()
+    itml = ITML().fit_pairs(names, y, preprocessor=frame)
+    assert (itml.components_ == ITML().fit_pairs((X[indices[:, 0]], X[indices[:, 1]]), y).components_).all()
+
+
+def test_keys_that_name_no_row_are_named(iris, pairs):
+    names, frame = keyed(iris, pairs[0])
+    with pytest.raises(KeyError, match="'rose' is not in the index of the preprocessor, which names 150 rows"):
+        GMMLPairs(preprocessor=frame).fit([["rose", "flower 1"]], [1])
+    twice = frame.rename(index={"flower 3": "flower 4"})
+    with pytest.raises(ValueError, match="has 'flower 4' more than once"):
+        GMMLPairs(preprocessor=twice).fit(names, pairs[1])
+    with pytest.raises(ValueError, match="Keys need a pandas data frame whose index they are"):
+        GMMLPairs(preprocessor=iris[0]).fit(names, pairs[1])
+    with pytest.raises(ValueError, match=r"two arrays of shapes \(3, 4\) and \(2, 4\)"):
+        GMMLPairs().fit((iris[0][:3], iris[0][:2]), [1, -1])
+
+
+@pytest.mark.parametrize("learner", [GMMLPairs(t=0.4, calibration="platt"), PairClassifier(ITML(), calibration="platt")], ids=["gmml", "itml"])
+def test_marks_come_back_as_they_were_given(formed, learner):
+    pairs, y = formed
+    usual = clone(learner).fit(pairs, y)
+    for marks, classes in [((y == 1), [False, True]), ((y == 1).astype(int), [0, 1]), (y, [-1, 1])]:
+        fitted = clone(learner).fit(pairs, marks)
+        assert fitted.classes_.tolist() == classes
+        assert (fitted.predict(pairs) == np.where(usual.predict(pairs) == 1, classes[1], classes[0])).all()
+        assert (fitted.predict_proba(pairs) == usual.predict_proba(pairs)).all()
+        for scoring in ("roc_auc", "accuracy", "neg_log_loss"):
+            assert np.isfinite(cross_val_score(learner, pairs, marks, scoring=scoring, error_score="raise")).all()
+        assert (cross_val_score(learner, pairs, marks, scoring="accuracy") > 0.8).all()
+
+
+@pytest.mark.parametrize("learner", [ITML(), MMC(), KISSME(), SDML(), LDML(), XQDA(), RobustGMML(), FlatGeo(), LEGO(), POLA()], ids=str)
+def test_every_learner_of_pairs_decides(formed, learner):
+    pairs, y = formed
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier = PairClassifier(learner, calibration="isotonic").fit(pairs, y)
+    assert is_classifier(classifier) and classifier.score(pairs, y) > 0.8
+    decided = classifier.predict_proba(pairs)
+    assert decided.shape == (len(y), 2) and np.allclose(decided.sum(axis=1), 1)
+    # Probabilities fall with the distance.
+    order = np.argsort(classifier.pair_distance(pairs))
+    assert (np.diff(decided[order, 1]) <= 1e-12).all()
+    assert accuracy_score(y, classifier.predict(pairs)) > 0.75
+    assert np.allclose(classifier.transform(pairs)[:, 0], classifier.transform(pairs[:, 0]))
+    strict = classifier.calibrate_threshold(pairs, y, strategy="max_tnr", min_rate=0.5)
+    assert np.mean(strict.predict(pairs)[y == 1] == 1) >= 0.5
+
+
+def test_held_out_distances_make_the_probabilities(formed):
+    pairs, y = formed
+    splits = list(StratifiedKFold(3).split(pairs, y))
+    classifier = PairClassifier(KISSME(), calibration="platt", cv=splits).fit(pairs, y)
+    held_out = np.empty(len(y))
+    for train, test in splits:
+        held_out[test] = KISSME().fit_pairs(pairs[train], y[train]).pair_distance(pairs[test])
+    aside = PairClassifier(KISSME().fit_pairs(pairs, y)).fit(pairs, y)
+    aside.calibration_ = json.loads(_mahala.calibrate(held_out, (y == 1).astype(float).tolist(), None, "platt"))
+    assert (classifier.predict_proba(pairs) == aside.predict_proba(pairs)).all()
+    with pytest.raises(ValueError, match="holds out some pairs never"):
+        PairClassifier(KISSME(), calibration="platt", cv=splits[:1]).fit(pairs, y)
+
+
+def test_a_fitted_metric_of_any_kind_decides(iris, formed):
+    pairs, y = formed
+    for metric in (LSML().fit(*iris), GMML(t=0.4).fit(*iris), LMNN().fit(*iris)):
+        classifier = PairClassifier(metric, calibration="platt").fit(pairs, y)
+        assert classifier.learner_ is metric and accuracy_score(y, classifier.predict(pairs)) > 0.8
+    with pytest.raises(ValueError, match="LMNN learns from no pairs; fit it first"):
+        PairClassifier(LMNN()).fit(pairs, y)
+    with pytest.raises(ValueError, match="calibration is 'gauss'; it must be None, 'platt' or 'isotonic'"):
+        PairClassifier(ITML(), calibration="gauss").fit(pairs, y)
+    with pytest.raises(AttributeError, match="set calibration='platt'"):
+        PairClassifier(ITML()).fit(pairs, y).predict_proba(pairs)
+
+
+def test_coordinates_have_names_and_fit_transform_gives_both_ends(iris, formed):
+    pandas = pytest.importorskip("pandas")
+    pairs, y = formed
+    for learner in (GMMLPairs(t=0.4), PairClassifier(ITML())):
+        both = clone(learner).fit_transform(pairs, y)
+        assert both.shape == pairs.shape
+        assert np.allclose(np.linalg.norm(both[:, 0] - both[:, 1], axis=1), clone(learner).fit(pairs, y).pair_distance(pairs))
+        named = clone(learner).fit(pairs, y).set_output(transform="pandas").transform(iris[0])
+        assert isinstance(named, pandas.DataFrame) and list(named)[0] == f"{type(learner).__name__.lower()}0"

@@ -27,7 +27,7 @@ class Endless(FlatGeo):
             "progress": self._progress
         }
 
-    def _progress(self, iteration, objective):
+    def _progress(self, iteration, total, objective):
         if self.on_progress is not None:
             self.on_progress()
 

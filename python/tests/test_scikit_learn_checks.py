@@ -36,6 +36,8 @@ from mahala import (
     KernelGMML,
     LocalGMML,
     MahalanobisKNN,
+    MahalanobisKNNRegressor,
+    MahalanobisNearestNeighbors,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -97,6 +99,11 @@ ESTIMATORS = [
     KernelGMML(kernel="auto", budget=2.0),
     MahalanobisKNN(),
     MahalanobisKNN(metric=GMML(t=0.5)),
+    MahalanobisKNN(weights="distance"),
+    MahalanobisKNNRegressor(),
+    MahalanobisKNNRegressor(weights="distance"),
+    MahalanobisNearestNeighbors(),
+    GMML(scoring="balanced_accuracy", cv=2),
     Euclidean(),
     Euclidean(standardize=True),
     Covariance(),

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _is_arraylike, check_is_fitted
 
 from .._metric import MahalanobisDistance
-from .._pairs import best_score, check_calibration
+from .._pair_decisions import best_score, check_calibration
 from ._util import ArrayIndexer, check_input
 
 Floats = NDArray[np.float64]

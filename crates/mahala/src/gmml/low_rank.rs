@@ -121,6 +121,11 @@ impl Gmml {
         }
     }
 
+    /// Whether a dense table of this shape is learned on as it is, neither inside its span nor in leading directions.
+    pub(crate) fn learns_in_all_columns(&self, rows: usize, columns: usize) -> bool {
+        self.principal.is_none() && !(columns > rows && self.is_rotation_equivariant())
+    }
+
     fn reduction(&self, cells: Cells<'_>) -> Reduction {
         let (n, d) = (cells.len(), cells.columns());
         match (self.principal, cells) {

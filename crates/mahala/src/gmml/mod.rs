@@ -9,6 +9,7 @@
 //! (any t). One factorisation serves every t, so choosing t by cross-validation costs neighbour searches
 //! and no linear algebra.
 
+mod cells;
 mod dependent_columns;
 mod diagnostics;
 pub(crate) mod family;

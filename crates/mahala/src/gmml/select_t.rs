@@ -156,15 +156,20 @@ impl CrossValidation {
         let folds = gmml.divide(data.len(), some.as_deref(), groups)?;
         let weights = weights.map(|w| some.as_ref().map_or_else(|| w.to_vec(), |rows| chosen(w, rows)));
         let data = some.map_or_else(|| data.clone(), |rows| data.subset(&rows));
+        Self::on(gmml, data, weights.as_deref(), &folds)
+    }
+
+    /// Solves each of the given folds of the rows.
+    pub(crate) fn on(gmml: &Gmml, data: Dataset, weights: Option<&[f64]>, folds: &Folds) -> Result<Self> {
         // All solutions are live while the next is computed.
         let shape = Shape::labelled(data.rows(), data.labels().class_count());
         let numbers = shape.matrices(3.0 * folds.len() as f64 + 10.0, 3.0);
         gmml.check_memory("the choice of t", numbers, shape.columns, MemoryRemedy::Principal)?;
-        let folds = solve_folds(gmml, &data, weights.as_deref(), &folds)?;
+        let folds = solve_folds(gmml, &data, weights, folds)?;
         if folds.is_empty() {
             return Err(Error::NoUsableFold { rows: data.len() });
         }
-        let weights = error_weights(gmml.balance, data.labels(), weights.as_deref());
+        let weights = error_weights(gmml.balance, data.labels(), weights);
         let balanced = gmml.balance != Balance::None;
         let criterion = if balanced { Criterion::BalancedKnnError } else { Criterion::KnnError };
         Ok(Self { data, k: gmml.k, folds, weights, criterion })

@@ -2,9 +2,11 @@
 
 mod calibration;
 mod complement;
+mod project;
 pub(crate) mod verification;
 
 pub use calibration::Calibration;
+pub use project::project;
 pub use verification::{
     area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
@@ -16,14 +18,12 @@ use crate::data::{Rows, check_cells};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint;
 use crate::geometry::spd::Spd;
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef};
 use mahala_kernels::blas::{product, weighted_gram};
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::reduce::squared_norm;
 use mahala_kernels::view::check_finite;
 use mahala_kernels::workspace::Workspace;
-use rayon::prelude::*;
 
 /// A Mahalanobis metric of rank `r` on rows with `d` columns.
 ///
@@ -66,11 +66,6 @@ struct Outside {
     /// `‖L_i‖²`
     squared_lengths: Vec<f64>,
 }
-
-/// Rows transformed at a time, and columns of them copied at a time: fixed, so that the bits do not depend on
-/// the number of threads.
-const BLOCK: usize = 512;
-const COLUMNS: usize = 8_192;
 
 impl Metric {
     /// A metric from its parts: `components` is `L`, `r × d`.
@@ -364,35 +359,6 @@ pub(crate) fn standardized(rows: &[f64], mean: &[f64], scale: Option<&[f64]>) ->
         }
     }
     values
-}
-
-/// `((X − mean) / scale) · P`, row-major, by blocks of rows and, where rows are long, of columns.
-pub fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
-    let (d, r) = (p.nrows(), p.ncols());
-    let mut out = vec![0.0; rows.len() * r];
-    out.par_chunks_mut(BLOCK * r).zip(rows.values().par_chunks(BLOCK * d)).for_each(|(out, rows)| {
-        let n = rows.len() / d;
-        let mut centred = vec![0.0; n * d.min(COLUMNS)];
-        for first in (0..d).step_by(COLUMNS) {
-            let columns = first..(first + COLUMNS).min(d);
-            let width = columns.len();
-            let centred = &mut centred[..n * width];
-            for (to, row) in centred.chunks_exact_mut(width).zip(rows.chunks_exact(d)) {
-                to.iter_mut()
-                    .zip(&row[columns.clone()])
-                    .zip(&mean[columns.clone()])
-                    .for_each(|((to, x), m)| *to = x - m);
-                if let Some(scale) = scale {
-                    to.iter_mut().zip(&scale[columns.clone()]).for_each(|(x, s)| *x /= s);
-                }
-            }
-            let from = MatRef::from_row_major_slice(centred, n, width);
-            let to = faer::MatMut::from_row_major_slice_mut(out, n, r);
-            let accum = if first == 0 { Accum::Replace } else { Accum::Add };
-            matmul(to, accum, from, p.subrows(first, width), 1.0, Par::Seq);
-        }
-    });
-    out
 }
 
 /// The combined scale of columns divided by one scale first, and then by another, if there is one.
