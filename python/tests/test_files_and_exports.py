@@ -34,7 +34,7 @@ SETTINGS = [
 
 
 def options(settings):
-    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "cv-folds", "n_neighbors": "k"}
+    names = {"random_state": "seed", "reg": "lambda", "n_components": "rank", "cv": "folds", "n_neighbors": "k"}
     words = []
     for name, value in ({"method": "gmml"} | settings).items():
         if name == "budget":
