@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRATES = ["mahala-kernels", "mahala", "mahala-baselines", "mahala-io", "mahala-plot", "mahala-cli"]
 LIBRARY = [
-    "error", "progress", "data", "geometry", "neighbors", "retrieval", "pairs", "footprint", "scatter", "metric", "gmml", "local", "kernel",
+    "error", "progress", "evaluation", "data", "geometry", "neighbors", "retrieval", "pairs", "footprint", "scatter", "metric", "gmml", "local", "kernel",
     "learner", "auto", "model",
 ]
 UNSAFE = {

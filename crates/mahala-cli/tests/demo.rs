@@ -7,7 +7,7 @@ use common::{Place, assert_well_formed};
 const FILES: [&str; 4] = ["before-after.svg", "error-over-t.svg", "wine.csv", "wine.safetensors"];
 
 #[test]
-fn the_demo_compares_two_methods_and_writes_four_files() {
+fn the_demo_compares_three_methods_and_writes_four_files() {
     let place = Place::new();
     let ran = place.ok("demo --runs 3 -o out");
     assert!(ran.stdout.starts_with("Wine: 178 rows, 13 columns, 3 cultivars."), "{}", ran.stdout);
@@ -16,7 +16,11 @@ fn the_demo_compares_two_methods_and_writes_four_files() {
         let cells: Vec<&str> = line.expect("a line of the table").split_whitespace().collect();
         cells[1].parse().expect("an error in percent")
     };
-    assert!(error("gmml") < 0.3 * error("euclidean"), "{}", ran.stdout);
+    assert!(
+        error("auto") < 0.3 * error("euclidean") && ran.stdout.contains("Learning is worth it"),
+        "{}",
+        ran.stdout
+    );
     for name in FILES {
         assert!(!place.read(&format!("out/{name}")).is_empty(), "{name}");
         assert!(ran.stderr.contains(name), "{}", ran.stderr);
@@ -54,6 +58,27 @@ fn what_the_demo_suggests_next_works() {
     for line in &next[..2] {
         assert!(!place.ok(line).stdout.is_empty(), "{line}");
     }
+}
+
+#[test]
+fn demo_fit_and_evaluate_are_one_method() {
+    let place = Place::new();
+    let demo = place.ok("demo --runs 3").stdout;
+    place.ok("fit mahala-demo/wine.csv --label label -o same.safetensors");
+    assert!(place.read("same.safetensors") == place.read("mahala-demo/wine.safetensors"));
+    let evaluated = place.ok("evaluate mahala-demo/wine.csv --label label --runs 3").stdout;
+    // Times differ; methods, errors and the verdict do not.
+    let numbers = |text: &str| -> Vec<String> {
+        let row = |line: &&str| {
+            ["euclidean", "lda", "auto", "Learning"].iter().any(|m| line.trim_start().starts_with(m))
+        };
+        text.lines()
+            .filter(row)
+            .map(|line| line.split("  –").next().unwrap_or(line).trim().to_owned())
+            .collect()
+    };
+    assert_eq!(numbers(&demo), numbers(&evaluated));
+    assert_eq!(numbers(&demo).len(), 4, "{demo}");
 }
 
 #[test]

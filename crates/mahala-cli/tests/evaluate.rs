@@ -156,10 +156,6 @@ fn splits_that_cannot_be_are_refused() {
         &evaluate("--test-folds 151"),
         "error: cross-validation with that many folds needs at least 151 rows; 150 given",
     );
-    place.refuses(
-        &evaluate("--pairs iris.csv"),
-        "error: --pairs must be all or sampled here: held-out rows need labels",
-    );
     place.misuse(&evaluate("--train-rows 1-9"), "--test-rows <ROWS>");
     place.misuse(&evaluate("--train-rows 9-1 --test-rows 10"), "9-1 runs backwards");
     place.misuse(&evaluate("--train-rows 0-9 --test-rows 10"), "'0' is not a row number (rows count from 1)");

@@ -67,6 +67,7 @@
 pub mod auto;
 pub mod data;
 pub mod error;
+pub mod evaluation;
 pub mod footprint;
 pub mod geometry;
 pub mod gmml;

@@ -1,12 +1,17 @@
 //! A method with its parameters, ready to learn.
 
+use crate::options::kernel::KernelArgs;
 use crate::options::method::{LIMITS, Method, MethodArgs};
 use anyhow::{Result, anyhow};
+use clap::ValueEnum as _;
 use mahala::gmml::FitOptions;
 use mahala::gmml::{Components, TChoice};
+use mahala::kernel::KernelFit;
 use mahala::learner::{Learned, Learner, Report, Training, learn_standardized};
+use mahala::local::{LocalGmml, LocalMetrics, Locality, Share};
+use mahala::neighbors::misclassified;
 use mahala::progress::{Step, Stop, silent};
-use mahala::{Fit, Gmml};
+use mahala::{Dataset, Fit, Gmml};
 use mahala_baselines::named;
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
@@ -19,9 +24,96 @@ pub(crate) struct Configured {
     /// None for GMML, whose parameters are above.
     learner: Option<Box<dyn Learner>>,
     time_limit: Option<Duration>,
+    setup: Setup,
+}
+
+/// What GMML alone can do beside a metric of rows.
+#[derive(Clone, Default)]
+pub(crate) struct Setup {
+    pub kernel: Option<KernelArgs>,
+    pub local: Option<(Locality, Share)>,
+}
+
+/// What was learned, for tests on other rows.
+pub(crate) struct Answer {
+    learned: Learned,
+    local: Option<LocalMetrics>,
+    /// The t, if there is one.
+    pub t: Option<f64>,
+    pub report: Report,
+}
+
+impl Answer {
+    fn new(learned: Learned, local: Option<LocalMetrics>, t: Option<f64>) -> Self {
+        let report = learned.report.clone();
+        Self { learned, local, t, report }
+    }
+
+    /// The one metric for all rows.
+    pub(crate) fn global(&self) -> &Learned {
+        &self.learned
+    }
+
+    /// Of each test row, whether its nearest training rows put it into a wrong class.
+    pub(crate) fn misclassified(
+        &self,
+        train: &Dataset,
+        test: &Dataset,
+        k: usize,
+    ) -> mahala::Result<Vec<bool>> {
+        if let Some(local) = &self.local {
+            let (theirs, ours) = (local.references.1.names(), test.labels().names());
+            let predicted = local.predict(test.rows(), k)?;
+            let wrong = |(&p, &t): (&u32, &u32)| theirs[p as usize] != ours[t as usize];
+            return Ok(predicted.iter().zip(test.labels().codes()).map(wrong).collect());
+        }
+        let moved =
+            |part: &Dataset| Dataset::new(self.learned.transform(part.rows())?, part.labels().clone());
+        misclassified(&moved(train)?, &moved(test)?, k)
+    }
 }
 
 impl Configured {
+    /// The method's name, with its kernel or local metrics.
+    pub(crate) fn full_name(&self) -> String {
+        let name = self.method.name();
+        let kernel = self.setup.kernel.as_ref().and_then(|args| args.kernel);
+        match (kernel.and_then(|kernel| kernel.to_possible_value()), self.setup.local) {
+            (Some(kernel), _) => format!("{name}, {} kernel", kernel.get_name()),
+            (None, Some((Locality::Class, _))) => format!("{name}, local by class"),
+            (None, Some((Locality::Cluster(count), _))) => format!("{name}, {count} local clusters"),
+            (None, None) => name.to_owned(),
+        }
+    }
+
+    /// Learns as `fit` does, with weights, a kernel or local metrics if the method has them.
+    pub(crate) fn answer(&self, training: &Training<'_>, weights: Option<&[f64]>) -> mahala::Result<Answer> {
+        let data = match training {
+            Training::Labelled(data) | Training::Grouped(data, _) if self.learner.is_none() => data,
+            _ => {
+                let (learned, t) = self.learn(training, &mut |_| ())?;
+                return Ok(Answer::new(learned, None, t));
+            }
+        };
+        let options = FitOptions { weights, groups: training.groups() };
+        if let Some((by, share)) = self.setup.local {
+            let local = LocalGmml { gmml: self.gmml.clone(), by, share };
+            let local = local.fit_with(data, &options, &mut silent)?;
+            let learned = Learned::new(local.fit.metric.clone(), Report::closed_form());
+            let t = Some(local.fit.t);
+            return Ok(Answer::new(learned, Some(local), t));
+        }
+        if let Some(kernel) = &self.setup.kernel {
+            let kernel = kernel.kernel_gmml(&self.gmml, data.rows());
+            let KernelFit { metric, t, .. } = kernel.fit_with(data, &options, &mut silent)?;
+            let (map, metric) = metric.into_parts();
+            let learned = Learned { kernel: Some(map), ..Learned::new(metric, Report::closed_form()) };
+            return Ok(Answer::new(learned, None, Some(t)));
+        }
+        let Fit { metric, t, .. } = self.gmml.fit_with(data, &options, &mut silent)?;
+        Ok(Answer::new(Learned::new(metric, Report::closed_form()), None, Some(t)))
+    }
+
     /// Learns a metric, choosing what is left open; and the t, if there is one.
     pub(crate) fn learn(
         &self,
@@ -69,7 +161,13 @@ impl Configured {
             None => None,
         };
         let gmml = Gmml { t: t.map_or(self.gmml.t, TChoice::Fixed), ..self.gmml.clone() };
-        Ok(Self { method: self.method, gmml, learner, time_limit: self.time_limit })
+        Ok(Self {
+            method: self.method,
+            gmml,
+            learner,
+            time_limit: self.time_limit,
+            setup: self.setup.clone(),
+        })
     }
 }
 
@@ -79,6 +177,7 @@ pub(crate) fn configure(
     args: &MethodArgs,
     gmml: &Gmml,
     selection_rows: Option<usize>,
+    setup: &Setup,
 ) -> Result<Vec<Configured>> {
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
     let configured = |&method: &Method| {
@@ -86,7 +185,9 @@ pub(crate) fn configure(
             Method::Gmml => None,
             _ => Some(named(method.name(), parameters(&method.keys()?, args, gmml, selection_rows))?),
         };
-        Ok(Configured { method, gmml: gmml.clone(), learner, time_limit })
+        // Only GMML has kernels and local metrics.
+        let setup = if method == Method::Gmml { setup.clone() } else { Setup::default() };
+        Ok(Configured { method, gmml: gmml.clone(), learner, time_limit, setup })
     };
     methods.iter().map(configured).collect()
 }

@@ -1,19 +1,22 @@
 //! `mahala demo`: what it does, on a bundled data set.
 
 use crate::commands::dataset::dataset;
-use crate::commands::{evaluate, tune};
+use crate::commands::{evaluate, fit, tune};
 use crate::options::demo::Demo;
 use crate::options::input::InputArgs;
+use crate::options::{Cli, Command};
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::print_result;
 use anyhow::{Context as _, Result};
+use clap::Parser as _;
 use mahala::gmml::TChoice;
-use mahala::metric::threshold_for_labels;
 use mahala::{Dataset, Gmml, Metric};
 use mahala_io::write_atomic;
 use mahala_io::{Header, Missing};
 use mahala_plot::{Panel, ScatterPanels};
+use std::ffi::OsStr;
+use std::path::Path;
 
 const WINE: &str = include_str!("../../data/wine.csv");
 
@@ -45,17 +48,13 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         format::count(args.runs.into(), "random halving"),
         evaluate::compare_on_halves(&data, &gmml, args.runs.into())?
     ))?;
-    let fit = gmml.fit(&data)?;
+    let model = directory.join("wine.safetensors");
+    fit_as_typed(&csv, &model)?;
+    let t = gmml.fit(&data)?.t;
     let curve = tune::curve(&gmml, &data, STEPS)?;
-    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
-    let plane =
-        Gmml { t: TChoice::Fixed(fit.t), rank: Some(mahala::gmml::Components::Count(2)), ..gmml.clone() }
-            .fit(&data)?
-            .metric;
-    let figure = before_and_after(&data, &plane)?;
-    let model = fit.into_model(&gmml, table.names, Some((data.rows(), data.labels())), Some(threshold))?;
-    let files: [(&str, Vec<u8>); 3] = [
-        ("wine.safetensors", model.to_bytes()),
+    let plane = Gmml { t: TChoice::Fixed(t), rank: Some(mahala::gmml::Components::Count(2)), ..gmml.clone() };
+    let figure = before_and_after(&data, &plane.fit(&data)?.metric)?;
+    let files: [(&str, Vec<u8>); 2] = [
         ("error-over-t.svg", tune::figure(&curve, "Wine").to_svg().into_bytes()),
         ("before-after.svg", figure.to_svg().into_bytes()),
     ];
@@ -69,6 +68,16 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
          --label label\n  mahala evaluate YOUR.csv --label COLUMN"
     ));
     Ok(())
+}
+
+/// What `mahala fit wine.csv --label label` does, with all its defaults.
+fn fit_as_typed(csv: &Path, model: &Path) -> Result<()> {
+    let words = ["mahala", "fit", "--label", "label"].map(OsStr::new);
+    let words = words.into_iter().chain([csv.as_os_str(), OsStr::new("--output"), model.as_os_str()]);
+    match Cli::try_parse_from(words)?.command {
+        Command::Fit(args) => fit::run(&args),
+        _ => Ok(()),
+    }
 }
 
 /// Two coordinates of the raw rows (principal axes) beside the two leading ones of the metric.

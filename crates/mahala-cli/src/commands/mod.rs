@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 mod configured;
+mod constraints;
 mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
@@ -9,6 +10,7 @@ mod explain;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod inspect;
+mod label_sets;
 pub(crate) mod merge;
 pub(crate) mod moments;
 pub(crate) mod neighbors;

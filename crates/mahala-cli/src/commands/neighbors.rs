@@ -46,23 +46,20 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
 type Found = (u64, Vec<(usize, f64)>);
 
 fn list(among: &Rows, queries: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
-    let found = Knn::new(among.clone())?.search(queries, k)?;
-    let neighbors =
-        |i: usize| found.indices(i).iter().copied().zip(found.distances(i).iter().copied()).collect();
-    Ok((0..found.len()).map(|i| (row_numbers[i], neighbors(i))).collect())
+    Ok(listed(&Knn::new(among.clone())?.search(queries, k)?, row_numbers))
 }
 
-/// One more neighbour than asked for is found, and the row itself left out.
+fn listed(found: &mahala::neighbors::Neighbors, row_numbers: &[u64]) -> Vec<Found> {
+    let neighbors =
+        |i: usize| found.indices(i).iter().copied().zip(found.distances(i).iter().copied()).collect();
+    (0..found.len()).map(|i| (row_numbers[i], neighbors(i))).collect()
+}
+
 fn list_others(rows: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
     if k >= rows.len() {
         let others = format::count(rows.len().saturating_sub(1) as u64, "other");
         bail!("-k is {k}, but each row has only {others}");
     }
-    let mut found = list(rows, rows, k + 1, row_numbers)?;
-    for (i, (_, neighbors)) in found.iter_mut().enumerate() {
-        // Among more than k duplicates the row itself may not be listed; then the last goes.
-        let itself = neighbors.iter().position(|&(index, _)| index == i).unwrap_or(k);
-        neighbors.remove(itself);
-    }
-    Ok(found)
+    let found = Knn::new(rows.clone())?.search_others(k)?;
+    Ok(listed(&found, row_numbers))
 }

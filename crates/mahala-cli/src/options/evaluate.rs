@@ -1,55 +1,59 @@
 //! Options of `mahala evaluate`.
 
+use crate::options::extensions::ExtensionArgs;
 use crate::options::input::InputArgs;
+use crate::options::kernel::KernelArgs;
 use crate::options::learn::LearnArgs;
 use crate::options::method::{Method, MethodArgs};
 use crate::options::parse::at_least;
-use crate::options::target::PairsArg;
+use crate::options::target::TargetArgs;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use mahala_io::ColumnRef;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// Options of `mahala evaluate`.
 #[derive(Args, Debug)]
+#[command(override_usage = "mahala evaluate [OPTIONS] DATA\n       mahala evaluate [OPTIONS] MODEL DATA")]
 #[command(after_help = "Examples:
-  mahala evaluate wine.csv --label class         40 runs of halves
+  mahala evaluate wine.csv --label class         is learning worth it?
+  mahala evaluate wine.safetensors new.csv --label class
   mahala evaluate wine.csv --label class --method gmml,itml,lmnn
   mahala evaluate --help                         every option, more examples")]
 #[command(after_long_help = "Examples:
   mahala evaluate wine.csv --label class                    40 runs of halves
+  mahala evaluate wine.safetensors new.csv --label class    judges a model
   mahala evaluate wine.csv --label class --method gmml --pairs sampled
       as in the paper
   mahala evaluate wine.csv --label class --method gmml,itml --set gamma=0.1
   mahala evaluate wine.csv --label class --test-folds 10 --json
-  mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990")]
+  mahala evaluate wine.csv --label class --method euclidean,gmml --kernel rbf
+  mahala evaluate vowel.csv --label y --train-rows 1-528 --test-rows 529-990
+  mahala evaluate rows.csv --pairs pairs.csv                held-out pairs
+  mahala evaluate m.safetensors rows.csv --pairs marked.csv")]
 pub(crate) struct Evaluate {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
-    pub data: PathBuf,
+    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin; after a model file, rows to judge it on
+    #[arg(required = true, num_args = 1..=2, value_name = "DATA")]
+    pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
-    /// The column with the classes, by name or position (-1: the last)
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, help_heading = "Target")]
-    pub label: Option<ColumnRef>,
-    /// The column that names each row's group
+    #[command(flatten)]
+    pub target: TargetArgs,
+    /// The methods to compare; `mahala methods` lists all
     ///
-    /// No group is both learned on and tested, nor divided where something is chosen.
-    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, help_heading = "Target")]
-    pub groups: Option<ColumnRef>,
-    /// Pairs to learn from: all, or the paper's random sample
-    #[arg(long, default_value = "all", value_name = "all|sampled", help_heading = "Target")]
-    pub pairs: PairsArg,
-    /// The methods to compare, separated by commas
-    ///
-    /// An option goes to those methods that have it, and is refused if none has.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Method::Euclidean, Method::Lda, Method::Auto])]
-    #[arg(value_name = "NAMES", help_heading = "Method")]
+    /// Separated by commas. An option goes to those methods that have it, and is refused if none has. Default:
+    /// euclidean,lda,auto from labels, euclidean,gmml from pairs and tuples, euclidean,rca from --chunks.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
+    #[arg(help_heading = "Method", hide_possible_values = true)]
     pub method: Vec<Method>,
     #[command(flatten)]
     pub learn: LearnArgs,
     #[command(flatten)]
     pub steering: MethodArgs,
+    #[command(flatten)]
+    pub extensions: ExtensionArgs,
+    #[command(flatten)]
+    pub kernel: KernelArgs,
     /// How often to draw halves, each tested against the other
     #[arg(long, default_value_t = 40, value_name = "N", value_parser = at_least(1), help_heading = "Protocol")]
     #[arg(conflicts_with_all = ["test_folds", "train_rows", "test_rows"])]
@@ -59,17 +63,54 @@ pub(crate) struct Evaluate {
     #[arg(help_heading = "Protocol")]
     pub test_folds: Option<usize>,
     /// Learn on these rows only, such as 1-528,600
-    #[arg(long, value_name = "ROWS", requires = "test_rows", help_heading = "Protocol")]
+    #[arg(
+        long,
+        value_name = "ROWS",
+        requires = "test_rows",
+        help_heading = "Protocol",
+        hide_short_help = true
+    )]
     pub train_rows: Option<RowRanges>,
     /// Test on these rows
-    #[arg(long, value_name = "ROWS", requires = "train_rows", help_heading = "Protocol")]
+    #[arg(
+        long,
+        value_name = "ROWS",
+        requires = "train_rows",
+        help_heading = "Protocol",
+        hide_short_help = true
+    )]
     pub test_rows: Option<RowRanges>,
     /// Draw the errors into this file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", help_heading = "Output", hide_short_help = true)]
     pub svg: Option<PathBuf>,
     /// Print the results as JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+}
+
+impl Evaluate {
+    /// The model to judge, if one is named.
+    pub(crate) fn model(&self) -> Option<&Path> {
+        match &self.files[..] {
+            [model, _] => Some(model),
+            _ => None,
+        }
+    }
+
+    /// The rows.
+    pub(crate) fn data(&self) -> &Path {
+        &self.files[self.files.len() - 1]
+    }
+
+    /// The methods asked for. Unless some are named: the plain distance, and what `fit` would do.
+    pub(crate) fn methods(&self) -> Vec<Method> {
+        match (&self.method[..], self.target.constraint()) {
+            ([], None) => vec![Method::Euclidean, Method::Lda, Method::Auto],
+            ([], Some("--chunks")) => vec![Method::Euclidean, Method::Rca],
+            ([], Some(_)) => vec![Method::Euclidean, Method::Gmml],
+            (named, _) => named.to_vec(),
+        }
+    }
 }
 
 /// Rows by number, from 1: `1-528,600`.

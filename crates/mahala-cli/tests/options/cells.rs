@@ -1,5 +1,7 @@
 //! The cells: contexts (command, method, source) times options with values that must change something.
 
+use crate::lists::*;
+
 /// The commands that are tried; each of their options is in a list below.
 pub(crate) const COMMANDS: [&str; 11] = [
     "fit",
@@ -55,9 +57,9 @@ pub(crate) struct Case {
     /// Or several, separated by bars: rows are few, and not every value changes a count of wrong votes.
     pub(crate) value: &'static str,
     /// Options without which this one means nothing; they stand on both sides of the comparison.
-    needs: &'static str,
+    pub(crate) needs: &'static str,
     /// The table on which it can be seen, instead of `t.csv`.
-    table: &'static str,
+    pub(crate) table: &'static str,
 }
 
 /// A command line without the option.
@@ -152,7 +154,10 @@ impl Cell {
             ("--max-iterations", _) if ["oasis", "loreta", "moml"].contains(&method) => {
                 Some("one pass is what is made anyway")
             }
-            ("--chunks", "fit") if source == "chunks" => Some("g is the column before the last"),
+            ("--label", "evaluate") if source == "model and pairs" => {
+                Some("the columns a model wants are picked by name; pairs judge it")
+            }
+            ("--chunks", "fit" | "evaluate") if source == "chunks" => Some("g is the column before the last"),
             ("--format", "export") => Some("it says what the name says, too"),
             ("--keep-rows", "fit") if source == "moments and rows" => {
                 Some("a sample is kept only if asked for; 'never' is what is done")
@@ -162,6 +167,9 @@ impl Cell {
             ("--stream", _) => Some("the same numbers, in less memory"),
             ("--pairs", "fit" | "evaluate" | "tune") if self.option.value == "all" => {
                 Some("it says what is done anyway")
+            }
+            ("--ignore", "evaluate") if source.starts_with("model") => {
+                Some("the columns a model wants are picked by name; others need not be named")
             }
             ("--ignore", "transform" | "predict" | "neighbors" | "pairs") => {
                 Some("the columns a model wants are picked by name; others need not be named")
@@ -196,160 +204,10 @@ fn setting(method: &str) -> &'static str {
     }
 }
 
-const fn case(name: &'static str, value: &'static str) -> Case {
-    Case { name, value, needs: "", table: "" }
-}
-
-const fn needing(name: &'static str, value: &'static str, needs: &'static str) -> Case {
-    Case { name, value, needs, table: "" }
-}
-
-const fn seen_in(name: &'static str, value: &'static str, table: &'static str) -> Case {
-    Case { name, value, needs: "", table }
-}
-
-/// How metrics are learned, in `fit`, `evaluate` and `tune`.
-const LEARN: &[Case] = &[
-    case("--t", "0.93"),
-    case("--lambda", "1000"),
-    case("--shrinkage", "0.9"),
-    needing("--shrink-towards", "identity", "--shrinkage 0.9"),
-    needing("--prior", "prior.csv", "--lambda 1000"),
-    case("--standardize", ""),
-    case("--rank", "1"),
-    case("--rank", "0.3"),
-    case("--rank", "auto"),
-    case("--principal", "2"),
-    case("-k", "17"),
-    case("--folds", "2"),
-    needing("--folds", "2", "--t 0.3"),
-    case("--selection-rows", "20|16|12"),
-    needing("--selection-rows", "20", "--t 0.3"),
-    case("--balance", "classes"),
-    case("--seed", "9"),
-];
-
-/// How methods that iterate are steered.
-const STEER: &[Case] =
-    &[case("--max-iterations", "1"), case("--time-limit", "0.000000001"), case("--set", "of the method")];
-
-/// How a file is read.
-const READ: &[Case] = &[
-    case("--ignore", "b"),
-    seen_in("--missing", "zero", "gap.csv"),
-    seen_in("--header", "yes", "numbered.csv"),
-    seen_in("--delimiter", ":", "colons.csv"),
-    case("--format", "csv"),
-    seen_in("--skip-bad-rows", "2", "bad.csv"),
-];
-
-const FIT: &[Case] = &[
-    case("--label", "y"),
-    case("--output", "OUT.st"),
-    case("--method", "mmc"),
-    case("--groups", "g"),
-    case("--pairs", "all"),
-    case("--pairs", "sampled"),
-    case("--pairs", "pairs.csv"),
-    case("--triplets", "triplets.csv"),
-    case("--quadruplets", "quadruplets.csv"),
-    case("--chunks", "g"),
-    case("--second", "moved.csv"),
-    case("--keep-rows", "never"),
-    case("--stream", ""),
-    case("--moments", "moved.moments"),
-    case("--json", ""),
-    case("--weights", "w"),
-    case("--calibrate", "platt"),
-    seen_in("--multilabel", ";", "sets.csv"),
-    Case { name: "--pair-budget", value: "40", needs: "--multilabel ;", table: "sets.csv" },
-    case("--local", "cluster:2"),
-    needing("--share", "0.9", "--local class"),
-    case("--kernel", "rbf"),
-    needing("--gamma", "0.7", "--kernel rbf"),
-    needing("--gamma", "0.7", "--kernel linear"),
-    needing("--degree", "2", "--kernel polynomial"),
-    needing("--degree", "2", "--kernel rbf"),
-    needing("--coef0", "5", "--kernel polynomial"),
-    needing("--coef0", "5", "--kernel linear"),
-    needing("--landmarks", "9", "--kernel rbf"),
-    case("--threads", "1"),
-];
-
-const EVALUATE: &[Case] = &[
-    case("--label", "y"),
-    case("--method", "mmc"),
-    case("--runs", "2"),
-    needing("--runs", "2", "--test-folds 3"),
-    needing("--runs", "2", "--train-rows 1-40 --test-rows 41-60"),
-    needing("--test-folds", "3", "--test-folds 2"),
-    needing("--train-rows", "1-30", "--test-rows 41-60"),
-    needing("--test-rows", "31-50", "--train-rows 1-30"),
-    case("--pairs", "all"),
-    case("--pairs", "sampled"),
-    case("--groups", "g"),
-    case("--svg", "OUT.csv"),
-    case("--json", ""),
-    case("--threads", "1"),
-];
-
-const TUNE: &[Case] = &[
-    case("--label", "y"),
-    case("--steps", "7"),
-    case("--svg", "OUT.csv"),
-    case("--pairs", "all"),
-    case("--pairs", "sampled"),
-    case("--json", ""),
-    case("--threads", "1"),
-];
-
-const TRANSFORM: &[Case] =
-    &[case("--output", "OUT.csv"), case("--label", "y"), case("--stream", ""), case("--threads", "1")];
-
-const PREDICT: &[Case] = &[
-    case("--label", "y"),
-    needing("--train", "moved.csv", "--train-label y"),
-    case("--train-label", "y"),
-    case("--k", "17"),
-    case("--stream", ""),
-    case("--output", "OUT.csv"),
-    case("--threads", "1"),
-];
-
-const NEIGHBORS: &[Case] = &[
-    case("--among", "moved.csv"),
-    case("--label", "y"),
-    case("--k", "2"),
-    case("--output", "OUT.csv"),
-    case("--threads", "1"),
-];
-
-const PAIRS: &[Case] = &[
-    case("--pairs", "pairs.csv"),
-    case("--second", "moved.csv"),
-    case("--threshold", "0.01"),
-    case("--probabilities", ""),
-    case("--output", "OUT.csv"),
-    case("--json", ""),
-    case("--threads", "1"),
-];
-
-const MOMENTS: &[Case] =
-    &[needing("--label", "g", "--ignore y"), case("--output", "OUT.moments"), case("--threads", "1")];
-const MERGE: &[Case] = &[case("--output", "OUT.moments"), case("--threads", "1")];
-const INSPECT: &[Case] = &[case("--json", ""), case("--threads", "1")];
-const EXPORT: &[Case] = &[
-    case("--output", "OUT.csv"),
-    case("--format", "json"),
-    case("--what", "matrix"),
-    case("--f32", ""),
-    case("--threads", "1"),
-];
-
 fn lists(command: &str) -> Vec<&'static [Case]> {
     match command {
-        "fit" => vec![LEARN, STEER, READ, FIT],
-        "evaluate" => vec![LEARN, STEER, READ, EVALUATE],
+        "fit" => vec![LEARN, STEER, READ, TARGET, FIT],
+        "evaluate" => vec![LEARN, STEER, READ, TARGET, EVALUATE],
         "tune" => vec![LEARN, READ, TUNE],
         "transform" => vec![READ, TRANSFORM],
         "predict" => vec![READ, PREDICT],
@@ -411,6 +269,26 @@ fn contexts() -> Vec<Context> {
     ] {
         all.push(context("fit", "gmml", source, &format!("{line} --method gmml --output OUT.st")));
     }
+    for (source, line) in [
+        ("pairs", "t.csv --label y --pairs pairs.csv --method euclidean,gmml"),
+        ("triplets", "t.csv --label y --triplets triplets.csv --method gmml"),
+        ("quadruplets", "t.csv --label y --quadruplets quadruplets.csv --method lsml"),
+        ("chunks", "t.csv --label y --chunks -2 --method rca"),
+        ("multilabel", "sets.csv --label y --multilabel ; --method gmml"),
+        ("local", "t.csv --label y --local class --method gmml"),
+        ("kernel:rbf", "t.csv --label y --kernel rbf --method gmml"),
+        ("kernel:precomputed", "gram.csv --label y --kernel precomputed --method gmml"),
+        ("weights", "t.csv --label y --weights w --method gmml"),
+    ] {
+        let method = line.rsplit([' ', ',']).next().unwrap_or_default();
+        let method = METHODS.into_iter().find(|name| *name == method).expect("a method");
+        all.push(context("evaluate", method, source, &format!("{line} --runs 3 --json")));
+    }
+    for (source, line) in
+        [("model", "gmml.st t.csv --label y"), ("model and pairs", "gmml.st t.csv --pairs pairs.csv")]
+    {
+        all.push(context("evaluate", "", source, &format!("{line} --json")));
+    }
     all.push(context("tune", "gmml", "labels", "t.csv --label y --steps 20 --json"));
     for model in ["gmml", "calibrated", "kernel", "local"] {
         all.push(context("transform", "", model, &format!("{model}.st t.csv")));
@@ -434,11 +312,18 @@ pub(crate) fn cells() -> Vec<Cell> {
         let options = lists(context.command).into_iter().flatten().copied();
         let precomputed = context.source == "kernel:precomputed";
         let automatic = context.method.starts_with("auto");
+        let weighted = context.source == "weights";
+        let judged = context.command == "evaluate" && context.source.starts_with("model");
         // A table of kernel values is read as any other; another method has no budget.
         let tried = move |option: &Case| {
             let read = READ.iter().any(|read| read.name == option.name);
             let method = option.name.starts_with("--method");
-            !((precomputed && read) || (automatic && method))
+            // It has no column g; and of the columns the prior is for, one is the weight.
+            // A model wants columns by name, and these are numbers whether or not they are taken for names.
+            let elsewhere = (precomputed && option.name == "--groups")
+                || (weighted && option.name == "--prior")
+                || (judged && option.name == "--header");
+            !((precomputed && read) || (automatic && method) || elsewhere)
         };
         let options = options.filter(tried);
         options.map(move |option| Cell { context: context.clone(), option })

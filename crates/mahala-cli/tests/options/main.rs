@@ -9,6 +9,7 @@
 mod common;
 
 mod cells;
+mod lists;
 mod tables;
 
 use cells::{Cell, cells};
@@ -128,6 +129,12 @@ fn judge(cell: &Cell, before: &Seen, after: &Seen) -> Verdict {
     match (after.code, before == after) {
         // It came to its end, as asked.
         (1, _) if after.stderr.contains("the time was up") => Verdict::Used,
+        // It left too few pairs on one side of a split, or to choose on.
+        (1, false)
+            if after.stderr.contains("no similar pair") || after.stderr.contains("when there are so few") =>
+        {
+            Verdict::Used
+        }
         (1 | 2, _) if names_it => Verdict::Refused,
         // The option it depends on is refused.
         (1 | 2, _) if before.code != 0 && cell.needs_refused(&before.stderr) => Verdict::Refused,
@@ -186,7 +193,16 @@ fn without_times(text: &str) -> Vec<u8> {
         Ok(mut value) if value.is_object() => {
             strip(
                 &mut value,
-                &["fit_seconds", "selection_seconds", "params", "folds", "rows", "protocol", "model"],
+                &[
+                    "fit_seconds",
+                    "selection_seconds",
+                    "params",
+                    "folds",
+                    "rows",
+                    "protocol",
+                    "model",
+                    "dataset",
+                ],
             );
             value.to_string().into_bytes()
         }

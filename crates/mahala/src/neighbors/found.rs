@@ -136,11 +136,15 @@ impl Neighbors {
 
     /// The class of each query by majority; a tie goes to the first class in order.
     pub fn vote(&self, labels: &Labels) -> Vec<u32> {
+        // Of the neighbours' own classes alone: all classes may be thousands.
+        let mut codes: Vec<u32> = Vec::with_capacity(self.k);
         (0..self.len())
             .map(|query| {
-                let votes = self.votes(query, labels);
-                let most = votes.iter().copied().max().unwrap_or(0);
-                votes.iter().position(|&v| v == most).unwrap_or(0) as u32
+                codes.clear();
+                codes.extend(self.indices(query).iter().map(|&i| labels.codes()[i]));
+                codes.sort_unstable();
+                let by_size = codes.chunk_by(|a, b| a == b).rev();
+                by_size.max_by_key(|votes| votes.len()).map_or(0, |votes| votes[0])
             })
             .collect()
     }

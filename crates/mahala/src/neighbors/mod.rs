@@ -66,6 +66,25 @@ impl Knn {
         let found = self.index.search(self.rows.view(), queries.view(), k);
         Ok(Neighbors::new(k, found.into_iter()))
     }
+
+    /// The `k` nearest other rows of each row.
+    ///
+    /// # Errors
+    /// `k` is 0, or there are not that many others.
+    pub fn search_others(&self, k: usize) -> Result<Neighbors> {
+        if k == 0 || k >= self.rows.len() {
+            let allowed = "at least 1 and less than the number of rows searched";
+            return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
+        }
+        let found = self.search(&self.rows, k + 1)?;
+        let others = (0..found.len()).flat_map(|i| {
+            let (indices, distances) = (found.indices(i), found.distances(i));
+            // Among more than k duplicates the row itself may not be listed; then the last goes.
+            let itself = indices.iter().position(|&index| index == i).unwrap_or(k);
+            (0..=k).filter(move |&place| place != itself).map(move |place| (distances[place], indices[place]))
+        });
+        Ok(Neighbors::new(k, others))
+    }
 }
 
 /// How many of the test rows the `k` nearest training rows put into a wrong class.
@@ -99,5 +118,14 @@ mod tests {
         let query = Rows::new(vec![0.0], 1).unwrap();
         assert!(knn.search(&query, 0).is_err() && knn.search(&query, 3).is_err());
         assert!(knn.search(&Rows::new(vec![0.0, 1.0], 2).unwrap(), 1).is_err());
+        assert!(knn.search_others(0).is_err() && knn.search_others(2).is_err());
+    }
+
+    #[test]
+    fn no_row_is_its_own_neighbour_even_among_duplicates() {
+        let knn = Knn::new(Rows::new(vec![1.0, 1.0, 1.0, 1.0, 5.0], 1).unwrap()).unwrap();
+        let found = knn.search_others(2).unwrap();
+        assert!((0..5).all(|i| !found.indices(i).contains(&i) && found.indices(i).len() == 2));
+        assert_eq!((found.distances(0), found.distances(4)), (&[0.0, 0.0][..], &[4.0, 4.0][..]));
     }
 }

@@ -88,7 +88,7 @@ impl Pairs {
     }
 
     /// Runs of consecutive entries with the same two rows, which folds must not split.
-    pub(crate) fn units(&self) -> Vec<Range<usize>> {
+    pub fn units(&self) -> Vec<Range<usize>> {
         let mut start = 0;
         let same = |a: &Pair, b: &Pair| (a.first, a.second) == (b.first, b.second);
         let unit = |entries: &[Pair]| {

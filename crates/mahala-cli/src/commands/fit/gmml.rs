@@ -1,8 +1,10 @@
 //! `mahala fit` by the closed form: from labels, from sets of labels, from pairs.
 
+use crate::commands::constraints::{Given, given_pairs};
 use crate::commands::dataset::{dataset, labels, rows};
 use crate::commands::explain::explain;
 use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::commands::label_sets::LabelSets;
 use crate::options::extensions::LocalBy;
 use crate::options::fit::{Fit, KeepRows};
 use crate::options::target::PairsArg;
@@ -24,10 +26,8 @@ use mahala::progress::Progress;
 use mahala::{Dataset, Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
-use mahala_io::pairs::{read_pairs, select_aligned};
 use mahala_io::tuples::{read_quadruplets, read_triplets};
 use serde_json::json;
-use std::path::Path;
 
 /// Training rows, as they are kept while learning.
 enum Cells {
@@ -181,7 +181,8 @@ fn fit_local(args: &Fit, gmml: &Gmml, table: &mut Table, by: LocalBy) -> Result<
 
 /// Rows with several labels each: pairs of them, as similar as their labels overlap.
 fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -> Result<Learned> {
-    let pairs = args.target.pairs_of_sets(table, separator, gmml.seed)?;
+    let sets = LabelSets::of(table, separator, args.target.pair_budget)?;
+    let pairs = sets.pairs(&(0..sets.len()).collect::<Vec<_>>(), gmml.seed)?;
     let rows = rows(table)?;
     let mut learned = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
     learned.model.params["multilabel"] = json!(separator);
@@ -191,7 +192,7 @@ fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
     let Given { first, second, pairs } =
         match (&args.target.pairs, &args.target.triplets, &args.target.quadruplets) {
-            (PairsArg::File(path), ..) => given_pairs(args, table, path)?,
+            (PairsArg::File(_), ..) => given_pairs(&args.target, &args.input, table)?,
             (_, Some(path), _) => of_one_table(table, |table| Ok(read_triplets(path, table)?.to_pairs()))?,
             (_, None, Some(path)) => {
                 of_one_table(table, |table| Ok(read_quadruplets(path, table)?.to_pairs()))?
@@ -201,35 +202,9 @@ fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
     learn_pairs(args, gmml, table, [&first, second.as_ref().unwrap_or(&first)], &pairs)
 }
 
-/// Pairs, and the tables of their first and second rows, if those are two.
-pub(super) struct Given {
-    pub first: Rows,
-    pub second: Option<Rows>,
-    pub pairs: Pairs,
-}
-
 fn of_one_table(table: &mut Table, read: impl FnOnce(&Table) -> Result<Pairs>) -> Result<Given> {
     let pairs = read(table)?;
     Ok(Given { first: rows(table)?, second: None, pairs })
-}
-
-/// Reads the pairs of a file.
-pub(super) fn given_pairs(args: &Fit, table: &mut Table, path: &Path) -> Result<Given> {
-    let mut second_table = match &args.target.second {
-        Some(second) => {
-            let second = args.input.read(second, args.target.label.as_ref())?;
-            Some(select_aligned(&table.names, second)?)
-        }
-        None => None,
-    };
-    if !path.exists() && path.as_os_str() != "-" {
-        bail!(
-            "--pairs {}: there is no such file\nhint: all, sampled, or a file that marks pairs",
-            path.display()
-        );
-    }
-    let pairs = read_pairs(path, table, second_table.as_ref().unwrap_or(table), true)?.pairs;
-    Ok(Given { first: rows(table)?, second: second_table.as_mut().map(rows).transpose()?, pairs })
 }
 
 /// The labels of rows to keep in a model learned from pairs, if they have some.

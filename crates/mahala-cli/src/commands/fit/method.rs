@@ -1,9 +1,10 @@
 //! `mahala fit --method`: any method but GMML.
 
-use crate::commands::configured::{Configured, configure};
+use crate::commands::configured::{Configured, Setup, configure};
+use crate::commands::constraints::{Given, chunks, given_pairs, one_table};
 use crate::commands::dataset::{dataset, rows};
 use crate::commands::explain::explain_setting;
-use crate::commands::fit::gmml::{Given, given_pairs, labels_to_keep};
+use crate::commands::fit::gmml::labels_to_keep;
 use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
 use crate::options::fit::Fit;
 use crate::options::learn::RankArg;
@@ -19,9 +20,9 @@ use mahala::learner::{Learned, Report, Training};
 use mahala::metric::{
     best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
-use mahala::pairs::{Chunklets, Pair, Pairs};
+use mahala::pairs::{Chunklets, Pairs};
 use mahala::progress::Step;
-use mahala::{Gmml, Labels, Model, Rows};
+use mahala::{Gmml, Labels, Model};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
 use mahala_io::tuples::{read_quadruplets, read_triplets};
@@ -40,11 +41,12 @@ pub(super) fn fit_method(
         Some(RankArg::Chosen) => args.steering.with("reduce", json!(true)),
         _ => args.steering.clone(),
     };
-    let method =
-        configure(&[method], &steering, gmml, args.learn.selection_rows)?.pop().context("no method")?;
+    let method = configure(&[method], &steering, gmml, args.learn.selection_rows, &Setup::default())?
+        .pop()
+        .context("no method")?;
     let (mut model, report) = match (&args.target.pairs, &args.target.triplets, &args.target.quadruplets) {
-        (PairsArg::File(path), ..) => {
-            let given = given_pairs(args, data, path)?;
+        (PairsArg::File(_), ..) => {
+            let given = given_pairs(&args.target, &args.input, data)?;
             from_pairs(args, &method, data, given)?
         }
         (_, Some(path), _) => {
@@ -60,7 +62,7 @@ pub(super) fn fit_method(
             from_constraints(args, &method, data, (&training, rows.len()), Some(&quadruplets.to_pairs()))?
         }
         _ if args.target.chunks.is_some() => {
-            let chunklets = chunklets(groups.context("there is no column of chunks")?)?;
+            let chunklets = Chunklets::new(&chunks(groups.context("there is no column of chunks")?))?;
             let rows = rows(data)?;
             let training = Training::Chunklets(&rows, &chunklets);
             from_constraints(args, &method, data, (&training, rows.len()), None)?
@@ -120,7 +122,7 @@ fn from_labels(
 
 fn from_pairs(args: &Fit, method: &Configured, table: &Table, given: Given) -> Result<(Model, Report)> {
     let first = given.first.len();
-    let (rows, pairs) = one_table(given)?;
+    let (rows, pairs) = one_table(given.first, given.second, given.pairs)?;
     from_constraints(args, method, table, (&Training::Paired(&rows, &pairs), first), Some(&pairs))
 }
 
@@ -173,22 +175,6 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
         method.learn(training, show).map_err(|error| explain_setting(&args.steering, error, &table.names))?;
     progress.finish();
     Ok(learned)
-}
-
-/// The chunk of each row; -1 is none.
-fn chunklets(names: &Labels) -> Result<Chunklets> {
-    let chunk = |&code: &u32| (names.names()[code as usize] != "-1").then_some(u64::from(code));
-    Ok(Chunklets::new(&names.codes().iter().map(chunk).collect::<Vec<_>>())?)
-}
-
-/// Two tables as one, the second below the first.
-fn one_table(given: Given) -> Result<(Rows, Pairs)> {
-    let Given { first, second: Some(second), pairs } = given else { return Ok((given.first, given.pairs)) };
-    let (n, columns) = (first.len(), first.columns());
-    let moved = |pair: &Pair| Pair { second: n + pair.second, ..*pair };
-    let rows = Rows::new([first.values(), second.values()].concat(), columns)?;
-    let all = rows.len();
-    Ok((rows, Pairs::new(pairs.as_slice().iter().map(moved).collect(), all, all)?))
 }
 
 fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report) {

@@ -1,7 +1,6 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
 mod gmml;
-mod label_sets;
 mod method;
 mod stream;
 

@@ -1,0 +1,153 @@
+//! The options of each command, with values that must change something.
+
+use crate::cells::Case;
+
+const fn case(name: &'static str, value: &'static str) -> Case {
+    Case { name, value, needs: "", table: "" }
+}
+
+const fn needing(name: &'static str, value: &'static str, needs: &'static str) -> Case {
+    Case { name, value, needs, table: "" }
+}
+
+const fn seen_in(name: &'static str, value: &'static str, table: &'static str) -> Case {
+    Case { name, value, needs: "", table }
+}
+
+/// How metrics are learned, in `fit`, `evaluate` and `tune`.
+pub(crate) const LEARN: &[Case] = &[
+    case("--t", "0.93"),
+    case("--lambda", "1000"),
+    case("--shrinkage", "0.9"),
+    needing("--shrink-towards", "identity", "--shrinkage 0.9"),
+    needing("--prior", "prior.csv", "--lambda 1000"),
+    case("--standardize", ""),
+    case("--rank", "1"),
+    case("--rank", "0.3"),
+    case("--rank", "auto"),
+    case("--principal", "2"),
+    case("-k", "17"),
+    case("--folds", "2"),
+    needing("--folds", "2", "--t 0.3"),
+    case("--selection-rows", "20|16|12"),
+    needing("--selection-rows", "20", "--t 0.3"),
+    case("--balance", "classes"),
+    case("--seed", "9"),
+];
+
+/// How methods that iterate are steered.
+pub(crate) const STEER: &[Case] =
+    &[case("--max-iterations", "1"), case("--time-limit", "0.000000001"), case("--set", "of the method")];
+
+/// How a file is read.
+pub(crate) const READ: &[Case] = &[
+    case("--ignore", "b"),
+    seen_in("--missing", "zero", "gap.csv"),
+    seen_in("--header", "yes", "numbered.csv"),
+    seen_in("--delimiter", ":", "colons.csv"),
+    case("--format", "csv"),
+    seen_in("--skip-bad-rows", "2", "bad.csv"),
+];
+
+/// What is learned from, in `fit` and `evaluate`.
+pub(crate) const TARGET: &[Case] = &[
+    case("--label", "y"),
+    case("--groups", "g"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--pairs", "pairs.csv"),
+    case("--triplets", "triplets.csv"),
+    case("--quadruplets", "quadruplets.csv"),
+    case("--chunks", "g"),
+    case("--second", "moved.csv"),
+    case("--weights", "w"),
+    seen_in("--multilabel", ";", "sets.csv"),
+    Case { name: "--pair-budget", value: "40", needs: "--multilabel ;", table: "sets.csv" },
+    case("--local", "cluster:2"),
+    needing("--share", "0.9", "--local class"),
+    case("--kernel", "rbf"),
+    needing("--gamma", "0.7", "--kernel rbf"),
+    needing("--gamma", "0.7", "--kernel linear"),
+    needing("--degree", "2", "--kernel polynomial"),
+    needing("--degree", "2", "--kernel rbf"),
+    needing("--coef0", "5", "--kernel polynomial"),
+    needing("--coef0", "5", "--kernel linear"),
+    needing("--landmarks", "9", "--kernel rbf"),
+];
+
+pub(crate) const FIT: &[Case] = &[
+    case("--output", "OUT.st"),
+    case("--method", "mmc"),
+    case("--keep-rows", "never"),
+    case("--stream", ""),
+    case("--moments", "moved.moments"),
+    case("--json", ""),
+    case("--calibrate", "platt"),
+    case("--threads", "1"),
+];
+
+pub(crate) const EVALUATE: &[Case] = &[
+    case("--method", "mmc"),
+    case("--runs", "2"),
+    needing("--runs", "2", "--test-folds 3"),
+    needing("--runs", "2", "--train-rows 1-40 --test-rows 41-60"),
+    needing("--test-folds", "3", "--test-folds 2"),
+    needing("--train-rows", "1-30", "--test-rows 41-60"),
+    needing("--test-rows", "31-50", "--train-rows 1-30"),
+    case("--svg", "OUT.csv"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+pub(crate) const TUNE: &[Case] = &[
+    case("--label", "y"),
+    case("--steps", "7"),
+    case("--svg", "OUT.csv"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+pub(crate) const TRANSFORM: &[Case] =
+    &[case("--output", "OUT.csv"), case("--label", "y"), case("--stream", ""), case("--threads", "1")];
+
+pub(crate) const PREDICT: &[Case] = &[
+    case("--label", "y"),
+    needing("--train", "moved.csv", "--train-label y"),
+    case("--train-label", "y"),
+    case("--k", "17"),
+    case("--stream", ""),
+    case("--output", "OUT.csv"),
+    case("--threads", "1"),
+];
+
+pub(crate) const NEIGHBORS: &[Case] = &[
+    case("--among", "moved.csv"),
+    case("--label", "y"),
+    case("--k", "2"),
+    case("--output", "OUT.csv"),
+    case("--threads", "1"),
+];
+
+pub(crate) const PAIRS: &[Case] = &[
+    case("--pairs", "pairs.csv"),
+    case("--second", "moved.csv"),
+    case("--threshold", "0.01"),
+    case("--probabilities", ""),
+    case("--output", "OUT.csv"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+pub(crate) const MOMENTS: &[Case] =
+    &[needing("--label", "g", "--ignore y"), case("--output", "OUT.moments"), case("--threads", "1")];
+pub(crate) const MERGE: &[Case] = &[case("--output", "OUT.moments"), case("--threads", "1")];
+pub(crate) const INSPECT: &[Case] = &[case("--json", ""), case("--threads", "1")];
+pub(crate) const EXPORT: &[Case] = &[
+    case("--output", "OUT.csv"),
+    case("--format", "json"),
+    case("--what", "matrix"),
+    case("--f32", ""),
+    case("--threads", "1"),
+];
