@@ -30,13 +30,16 @@ def main():
 
 
 def page(program):
-    top = help_of(program)
-    names = re.findall(r"^  ([\w-]+) ", top.split("Commands:\n")[1].split("\nOptions:")[0], re.MULTILINE)
-    parts = [HEAD, f"```text\n{top}```\n"]
-    for name in names:
-        if name != "help":
-            parts.append(f"\n## mahala {name}\n\n```text\n{help_of(program, name)}```\n")
+    parts = [HEAD, f"```text\n{help_of(program)}```\n"]
+    for name in names(program):
+        parts.append(f"\n## mahala {name}\n\n```text\n{help_of(program, name)}```\n")
     return "".join(parts)
+
+
+def names(program):
+    """The commands, in the order of the help."""
+    listed = help_of(program).split("Commands:\n")[1].split("\n\n")[0]
+    return [name for name in re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE) if name != "help"]
 
 
 def help_of(program, *command):

@@ -33,7 +33,7 @@ def main():
         the_wheel_declares_what_it_imports,
         the_oldest_versions_are_those_that_are_tested,
         the_conda_recipe_asks_for_the_same,
-        the_archive_of_the_command_has_completions_and_licences,
+        the_archive_of_the_command_has_completions_man_pages_and_licences,
         workflows_name_actions_by_commit,
     ]
     if "--full" in sys.argv[1:]:
@@ -177,7 +177,7 @@ def the_conda_recipe_asks_for_the_same():
     assert f'version = "{version}"' in recipe
 
 
-def the_archive_of_the_command_has_completions_and_licences():
+def the_archive_of_the_command_has_completions_man_pages_and_licences():
     program = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "mahala"
     with tempfile.TemporaryDirectory() as folder:
         output(sys.executable, "packaging/archive.py", program, "x86_64-unknown-linux-gnu", folder)
@@ -186,9 +186,11 @@ def the_archive_of_the_command_has_completions_and_licences():
         assert told == hashlib.sha256(archive.read_bytes()).hexdigest()
         with tarfile.open(archive) as tar:
             names = {"/".join(name.split("/")[1:]) for name in tar.getnames()}
-            bash = tar.extractfile(f"{archive.name.removesuffix('.tar.gz')}/completions/mahala.bash").read()
-    assert {"mahala", "README.md", *LICENCES, "completions/_mahala", "completions/mahala.fish"} <= names, names
+            read = lambda name: tar.extractfile(f"{archive.name.removesuffix('.tar.gz')}/{name}").read()
+            bash, manual = read("completions/mahala.bash"), read("man/mahala-fit.1")
+    assert {"mahala", "README.md", *LICENCES, "completions/_mahala", "completions/mahala.fish", "man/mahala.1"} <= names, names
     assert b"evaluate" in bash
+    assert manual.startswith(b'.TH "MAHALA-FIT" 1') and b".SH NAME" in manual and rb"\-\-label" in manual
 
 
 def workflows():

@@ -45,7 +45,7 @@ DOCUMENTS = [
 def test_blocks_of_code_run_from_top_to_bottom(document, tmp_path, monkeypatch):
     text = (ROOT / document).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    for package in ("faiss", "safetensors"):
+    for package in ("faiss", "pandas", "safetensors"):
         if re.search(rf"^(import|from) {package}", text, re.MULTILINE):
             pytest.importorskip(package)
     if "mahala.dask" in text:
