@@ -4,6 +4,7 @@ The documents link to each other as files, so that they can be read in the repos
 the site becomes a link to the page, and a link to any other file a link to the repository.
 """
 
+import ast
 import json
 import pathlib
 import posixpath
@@ -48,10 +49,34 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
+    if page.file.src_uri == "reference/python.md":
+        markdown += more_names(markdown)
     source = {place: source for source, place in places().items()}.get(page.file.src_uri, "docs/" + page.file.src_uri)
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lambda link: link[1] + led_on(link[2], source, page.file.src_uri, files) + (link[3] or "") + link[4], part) for part in parts[::2]]
     return "".join(parts)
+
+
+def public_names():
+    """What the package and its public modules export, as they say in `__all__`."""
+    package = ROOT / "python" / "mahala"
+    modules = {"mahala": package / "__init__.py"}
+    for name in ["constraints", "embeddings", "online", "retrieval"]:
+        file = package / f"{name}.py"
+        modules[f"mahala.{name}"] = file if file.exists() else package / name / "__init__.py"
+    found = []
+    for module, file in modules.items():
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        listed = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
+        names = ast.literal_eval(listed[0]) if listed else []
+        found += [f"{module}.{name}" for name in names if name != "__version__" and f"{module}.{name}" not in modules]
+    return found
+
+
+def more_names(markdown):
+    """The names that the page of the reference does not place itself."""
+    missing = [name for name in public_names() if f"::: {name}\n" not in markdown + "\n"]
+    return "\n\n## More\n\n" + "".join(f"::: {name}\n" for name in missing) if missing else ""
 
 
 def notebooks():

@@ -26,6 +26,7 @@ def main():
         nothing_is_fetched_from_elsewhere,
         every_image_has_words_in_its_place,
         every_page_has_one_title,
+        the_reference_of_python_has_every_public_name,
         the_reference_of_the_command_is_current,
         commands_of_the_first_pages_run,
         the_readme_is_short,
@@ -103,6 +104,16 @@ def every_image_has_words_in_its_place():
 def every_page_has_one_title():
     problems = [f"{path.relative_to(SITE)}: {page.titles} titles" for path, page in pages().items() if page.titles != 1]
     assert not problems, "\n".join(problems)
+
+
+def the_reference_of_python_has_every_public_name():
+    sys.path.insert(0, str(ROOT / "site"))
+    import pages as hooks
+
+    anchors = Page(SITE / "reference" / "python.html").anchors
+    names = hooks.public_names()
+    missing = [name for name in names if name not in anchors]
+    assert len(names) > 50 and not missing, missing
 
 
 def the_reference_of_the_command_is_current():
