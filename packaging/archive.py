@@ -39,6 +39,9 @@ def fill(folder, program):
         (folder / "completions" / file).write_text(output(program, "completions", shell), encoding="utf-8", newline="\n")
 
 
+    # The command's own pages, or, of a version without them, its help.
+    if subprocess.run([program, "man", folder / "man"], capture_output=True).returncode == 0:
+        return
     version = output(program, "--version").strip()
     for name in ["", *command.names(program)]:
         page = f"mahala-{name}" if name else "mahala"
