@@ -6,6 +6,7 @@ Builds it with warnings as errors, then reads what was built as a browser would 
 import html.parser
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,6 +29,7 @@ def main():
         every_page_has_one_title,
         the_reference_of_python_has_every_public_name,
         the_reference_of_the_command_is_current,
+        options_named_in_documents_exist,
         commands_of_the_first_pages_run,
         the_readme_is_short,
     ]
@@ -122,6 +124,29 @@ def the_reference_of_the_command_is_current():
     command = [sys.executable, ROOT / "site" / "command.py", sys.argv[1], "--check"]
     done = subprocess.run(command, capture_output=True, text=True, env=surroundings)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def options_named_in_documents_exist():
+    """Of every `mahala COMMAND …` in a block, an indented line or a phrase of any document: the command and its options."""
+    sys.path.insert(0, str(ROOT / "site"))
+    import command
+
+    program = pathlib.Path(sys.argv[1]).resolve()
+    known = {name: command.help_of(program, name) for name in command.names(program)}
+    every = command.help_of(program)
+    documents = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "crates").glob("*/README.md")]
+    problems, seen = [], 0
+    for path in documents:
+        if path == command.PAGE:
+            continue
+        for line in re.findall(r"(?:^ *|`)mahala ([a-z]+(?: [^`\n]*)?)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            name = line.split()[0]
+            options = re.findall(r"(?<![\w-])--[a-z][a-z-]*", line)
+            seen += bool(options) and name in known
+            # Prose begins with the name, too; with an option it is a command.
+            wrong = [option for option in options if option + " " not in known.get(name, "") + every and option + "\n" not in known.get(name, "")]
+            problems += [f"{path.relative_to(ROOT)}: mahala {name} has no {option}" for option in wrong]
+    assert seen > 30 and not problems, "\n".join(problems)
 
 
 def commands_of_the_first_pages_run():
