@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CRATES = ["mahala-kernels", "mahala", "mahala-baselines", "mahala-io", "mahala-plot", "mahala-cli"]
 LIBRARY = [
     "error", "progress", "evaluation", "data", "geometry", "neighbors", "retrieval", "pairs", "footprint", "scatter", "metric", "gmml", "local", "kernel",
-    "learner", "auto", "model",
+    "learner", "auto", "model", "embeddings",
 ]
 UNSAFE = {
     "crates/mahala-kernels/src/knn/scan.rs",

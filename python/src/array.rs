@@ -3,7 +3,7 @@
 //! A float64 array in native byte order is read where it lies, whatever its strides. What is misaligned, in
 //! another byte order or of another type is converted by NumPy first.
 
-use mahala::data::{SparseRows, canonical_label};
+use mahala::data::{Cells, Embeddings, SharedCells, SparseRows, canonical_label};
 use mahala::{Labels, Mat, MatRef, Rows};
 use numpy::ndarray::{Array2, ArrayView2};
 use numpy::{
@@ -67,6 +67,61 @@ pub(crate) fn rows_of(array: &Bound<'_, PyAny>) -> PyResult<Rows> {
     rows.map_err(|error| crate::run::to_python(&error))
 }
 
+/// Embeddings for the library: row-major float64, float32 and float16 are read where they lie; other layouts are copied.
+pub(crate) fn embeddings_of(array: &Bound<'_, PyAny>) -> PyResult<Embeddings> {
+    let numpy = array.py().import("numpy")?;
+    let array = numpy.call_method1("ascontiguousarray", (array,))?;
+    let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;
+    let native: bool = array.getattr("dtype")?.getattr("isnative")?.extract()?;
+    let cells = match name.as_str() {
+        "float32" if native => shared::<f32>(&array)?.map(|(cells, d)| (Cells::Single(cells), d)),
+        "float16" if native => shared::<u16>(&array.call_method1("view", ("uint16",))?)?
+            .map(|(cells, d)| (Cells::Half(cells), d)),
+        _ => {
+            let kind = if matches!(name.as_str(), "float16" | "float32") { name.as_str() } else { "float64" };
+            let converted = array.call_method1("astype", (kind,))?;
+            if kind != "float64" {
+                return embeddings_of(&converted);
+            }
+            shared::<f64>(&converted)?.map(|(cells, d)| (Cells::Double(cells), d))
+        }
+    };
+    let Some((cells, columns)) = cells else {
+        let seen = array.getattr("shape")?;
+        return Err(PyValueError::new_err(format!(
+            "a table with rows and columns is needed, this has shape {seen}"
+        )));
+    };
+    array.py().detach(|| Embeddings::new(cells, columns)).map_err(|error| crate::run::to_python(&error))
+}
+
+/// Row-major cells, kept alive; none if the array is no table, or not aligned.
+fn shared<T: Element + Sync + 'static>(
+    array: &Bound<'_, PyAny>,
+) -> PyResult<Option<(SharedCells<T>, usize)>> {
+    let Ok(table) = array.cast::<PyArray2<T>>() else { return Ok(None) };
+    let aligned = if is_aligned(table)? { array.clone() } else { array.call_method0("copy")? };
+    let Ok(table) = aligned.cast::<PyArray2<T>>() else { return Ok(None) };
+    let view = table.try_readonly()?;
+    let view = view.as_array();
+    let Some(cells) = view.as_slice() else { return Ok(None) };
+    let held = Held { _array: aligned.clone().unbind(), first: cells.as_ptr(), count: cells.len() };
+    Ok(Some((Arc::new(held), view.ncols())))
+}
+
+/// Embeddings as an array of float32, or float64 for double precision.
+pub(crate) fn embeddings_out<'py>(py: Python<'py>, table: &Embeddings) -> Bound<'py, PyAny> {
+    let (rows, columns) = (table.len(), table.columns());
+    match table.cells() {
+        Cells::Single(cells) => table_out(py, rows, columns, (**cells).as_ref().to_vec()).into_any(),
+        Cells::Double(cells) => table_out(py, rows, columns, (**cells).as_ref().to_vec()).into_any(),
+        _ => {
+            let cells = (0..rows).flat_map(|i| table.row(i)).collect();
+            table_out::<f64>(py, rows, columns, cells).into_any()
+        }
+    }
+}
+
 /// The arrays of a sparse table: row starts, columns, cells, and the number of columns.
 #[derive(FromPyObject)]
 pub(crate) struct Csr<'py>(
@@ -86,9 +141,9 @@ impl Csr<'_> {
 }
 
 /// The cells of an array that is kept alive.
-struct Held {
+struct Held<T> {
     _array: Py<PyAny>,
-    first: *const f64,
+    first: *const T,
     count: usize,
 }
 
@@ -96,14 +151,14 @@ struct Held {
 // without the interpreter is put off by PyO3 until one has it. As with every library that computes while
 // Python goes on, other threads must not write to the array meanwhile.
 #[allow(unsafe_code)]
-unsafe impl Send for Held {}
+unsafe impl<T: Sync> Send for Held<T> {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
-unsafe impl Sync for Held {}
+unsafe impl<T: Sync> Sync for Held<T> {}
 
-impl AsRef<[f64]> for Held {
+impl<T> AsRef<[T]> for Held<T> {
     #[allow(unsafe_code)]
-    fn as_ref(&self) -> &[f64] {
+    fn as_ref(&self) -> &[T] {
         // SAFETY: pointer and length are those of a contiguous, aligned view of the array held.
         unsafe { std::slice::from_raw_parts(self.first, self.count) }
     }

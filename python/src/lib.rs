@@ -4,6 +4,7 @@
 //! comes back in NumPy attributes.
 
 mod array;
+mod embeddings;
 mod fit;
 mod generate;
 mod kernel;
@@ -14,6 +15,7 @@ mod moments;
 mod neighbors;
 mod online;
 mod params;
+mod retrieval;
 mod run;
 mod spd;
 mod watch;
@@ -24,6 +26,8 @@ use pyo3::prelude::*;
 mod _mahala {
     #[pymodule_export]
     use super::array::canonical_labels;
+    #[pymodule_export]
+    use super::embeddings::{Adaptation, adapt_clicks, adapt_labels, adapt_pairs, adapt_triplets};
     #[pymodule_export]
     use super::fit::{
         calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,
@@ -48,6 +52,10 @@ mod _mahala {
     use super::neighbors::{NeighborIndex, classify_locally, inverse_distances, neighbor_means, vote};
     #[pymodule_export]
     use super::online::Online;
+    #[pymodule_export]
+    use super::retrieval::{
+        bootstrap_interval, measures_by_judgements, measures_by_labels, nearest, paired_test, verification,
+    };
     #[pymodule_export]
     use super::run::{limit_threads, thread_count};
     #[pymodule_export]

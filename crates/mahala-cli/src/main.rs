@@ -47,6 +47,8 @@ fn run(cli: options::Cli) -> Result<()> {
         options::Command::Demo(demo) => commands::demo::run(&demo),
         options::Command::Fit(fit) => commands::fit::run(&fit),
         options::Command::Evaluate(evaluate) => commands::evaluate::run(&evaluate),
+        options::Command::Adapt(adapt) => commands::adapt::run(&adapt),
+        options::Command::Retrieval(retrieval) => commands::retrieval::run(&retrieval),
         options::Command::Tune(tune) => commands::tune::run(&tune),
         options::Command::Transform(transform) => commands::transform::run(&transform),
         options::Command::Predict(predict) => commands::predict::run(&predict),

@@ -41,6 +41,7 @@ mod decimal_mark;
 mod error;
 mod format;
 mod glob;
+pub mod judgements;
 mod libsvm;
 mod missing;
 pub mod npy;

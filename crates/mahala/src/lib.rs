@@ -36,6 +36,7 @@
 //! | [`Knn`] | | exact nearest neighbours and their vote |
 //! | [`CrossValidation`](gmml::CrossValidation) | Sec. 3.1 | folds, errors over t, the two-step choice |
 //! | [`Balance`](scatter::Balance), [`Calibration`](metric::Calibration), [`Pairs::graded`](pairs::Pairs::graded), [`LocalGmml`](local::LocalGmml) | | beyond the paper |
+//! | [`embeddings`] | | embeddings adapted in closed form, for any vector store |
 //! | [`retrieval`] | | measures of a ranking, with intervals and a paired test |
 //! | [`learner`] | Sec. 4 | the trait of every method; those the paper compares with are in `mahala-baselines` |
 //! | [`Model`] | | the model file |
@@ -66,6 +67,7 @@
 
 pub mod auto;
 pub mod data;
+pub mod embeddings;
 pub mod error;
 pub mod evaluation;
 pub mod footprint;

@@ -15,14 +15,11 @@ from .. import _mahala
 from .._common import check_classes, components, count, encode, marks_of, seed
 from .._gmml import check_two
 from .._notice import validated
-from ..retrieval._ranking import checked_judgements, parsed, rows_of
-from ._family import Family, LinearMap, Member
-from ._selection import Choice, Report, choose
-from ._sources import N_FOLDS, Clicks, LabelledRows, MarkedPairs, Source
+from ..retrieval._ranking import checked_judgements, rows_of
+from ._report import Member, Report, report_of
 
-Floats = NDArray[np.float64]
-#: Rows mapped at a time.
-CHUNK = 16_384
+#: Rows mapped at a time, so that what is mapped is held once.
+CHUNK = 65_536
 
 
 class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -47,7 +44,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         chosen.
     member : Member or None, default=None
         A closed form to be used as it is; nothing is chosen then, and there is no ``report_``.
-    selection_rows : int, default=10_000
+    max_samples : int, default=10_000
         The most rows in the gallery of the held-out search; the maps are learned from all.
     random_state : int, RandomState instance or None, default=None
         Decides what is held out. None means 0.
@@ -89,7 +86,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         n_components: int | None = None,
         criterion: str | None = None,
         member: Member | None = None,
-        selection_rows: int = 10_000,
+        max_samples: int = 10_000,
         random_state: Any = None,
     ) -> None:
         self.metric = metric
@@ -97,7 +94,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.n_components = n_components
         self.criterion = criterion
         self.member = member
-        self.selection_rows = selection_rows
+        self.max_samples = max_samples
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Adapter:
@@ -113,12 +110,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = floating(X)
         names, codes = encode(check_classes(y))
         check_two(names)
-        counts = np.bincount(codes)
-        if counts.max() < 2:
-            raise ValueError(f"y has {len(names)} classes of one row each; at least one class must have two rows, to be near each other")
-        unseen = self.classes == "unseen"
-        rows = LabelledRows(X, codes.astype(np.int64), unseen, count("selection_rows", self.selection_rows, 4), seed(self.random_state))
-        self._learn(rows, X.shape[1], "map@r", "r@1")
+        self._learn(lambda options: _mahala.adapt_labels(X, codes, options), X.shape[1])
         return self
 
     def fit_pairs(self, pairs: Any, y: Any) -> Adapter:
@@ -137,10 +129,8 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         marks = marks_of(np.asarray(y))
         if marks.shape != (len(first),) or len(first) != len(second) or not np.isin(marks, (-1, 1)).all():
             raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")
-        fewest = min((marks == 1).sum(), (marks == -1).sum())
-        if fewest < N_FOLDS:
-            raise ValueError(f"y marks {fewest} pairs of one kind; each kind needs at least {N_FOLDS}, for some are held out")
-        self._learn(MarkedPairs(first, second, marks == 1, seed(self.random_state)), first.shape[1], "roc_auc", "roc_auc")
+        similar = np.ascontiguousarray(marks == 1)
+        self._learn(lambda options: _mahala.adapt_pairs(first, second, similar, options), first.shape[1])
         return self
 
     def fit_clicks(self, queries: Any, documents: Any, judgements: Any) -> Adapter:
@@ -159,8 +149,8 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         judgements = np.asarray(judgements, dtype=np.float64)
         if judgements.ndim == 2 and judgements.shape[1] == 2:
             judgements = np.column_stack([np.unique(judgements, axis=0), np.ones(len(np.unique(judgements, axis=0)))])
-        relevant = checked_judgements(judgements, len(queries), len(documents))
-        self._learn(Clicks(queries, documents, relevant, None, seed(self.random_state)), queries.shape[1], "ndcg@10", "mrr")
+        judged = checked_judgements(judgements, len(queries), len(documents))
+        self._learn(lambda options: _mahala.adapt_clicks(queries, documents, judged, options), queries.shape[1])
         return self
 
     def fit_triplets(self, queries: Any, positives: Any, negatives: Any) -> Adapter:
@@ -176,12 +166,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if len({part.shape for part in parts}) > 1:
             shapes = ", ".join(f"{name} {part.shape}" for part, name in zip(parts, names, strict=True))
             raise ValueError(f"shapes differ: {shapes}; a triplet is one row of each")
-        unique_queries, query = np.unique(parts[0], axis=0, return_inverse=True)
-        documents, place = np.unique(np.concatenate(parts[1:]), axis=0, return_inverse=True)
-        query, (near, far) = query.ravel(), np.split(place.ravel(), 2)
-        relevant = np.unique(np.column_stack([query, near]), axis=0).T
-        source = Clicks(unique_queries, documents, (*relevant, np.ones(relevant.shape[1])), (query, far), seed(self.random_state))
-        self._learn(source, documents.shape[1], "mrr", "mrr")
+        self._learn(lambda options: _mahala.adapt_triplets(*parts, options), parts[0].shape[1])
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -198,7 +183,11 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "components_")
         X = floating(validated(self, X, reset=False, dtype="numeric"))
-        return mapped(LinearMap(self.components_, self.mean_), X, normalise=self.metric == "cosine")
+        native, dtype = self._native(), single_or_double(X)
+        Z = np.empty((len(X), len(self.components_)), dtype)
+        for start in range(0, len(X), CHUNK):
+            Z[start : start + CHUNK] = native.transform(X[start : start + CHUNK])
+        return Z
 
     def query_map(self, queries: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Queries for documents that stay in their store as they are.
@@ -222,21 +211,16 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "components_")
         X = floating(validated(self, queries, reset=False, dtype="numeric"))
-        dtype = single_or_double(X)
-        A = (self.components_.T @ self.components_).astype(dtype)
-        g = (X.astype(dtype, copy=False) - self.mean_.astype(dtype)) @ A
-        return g, g @ self.mean_.astype(dtype)
+        g, offset = self._native().query_map(X)
+        return g, offset.astype(g.dtype)
 
     def document_terms(self, X: Any) -> NDArray[Any]:
         """The one number to store with each document x: ``sqrt((x - m)' A (x - m))`` under "cosine", its square under "l2"."""
         check_is_fitted(self, "components_")
         X = floating(validated(self, X, reset=False, dtype="numeric"))
-        terms = np.empty(len(X), single_or_double(X))
-        linear = LinearMap(self.components_, self.mean_)
-        for start in range(0, len(X), CHUNK):
-            z = mapped(linear, X[start : start + CHUNK])
-            terms[start : start + CHUNK] = np.einsum("ij,ij->i", z, z)
-        return np.sqrt(terms) if self.metric == "cosine" else terms
+        native = self._native()
+        parts = [native.document_terms(X[start : start + CHUNK]) for start in range(0, len(X), CHUNK)]
+        return np.concatenate(parts).astype(single_or_double(X))
 
     def scores(self, queries: Any, documents: Any, terms: Any) -> NDArray[Any]:
         """Similarities of queries to plain documents by their stored terms: cosines, or minus squared distances.
@@ -248,10 +232,10 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         terms : array-like of shape (n_documents,)
             ``document_terms(documents)``, as stored.
         """
-        g, offset = self.query_map(queries)
+        check_is_fitted(self, "components_")
+        X = floating(validated(self, queries, reset=False, dtype="numeric"))
         documents, terms = self._stored(documents, terms)
-        products = g @ documents.astype(g.dtype, copy=False).T - offset[:, None]
-        return self._similarity(products, terms, self.document_terms(queries))
+        return self._native().scores(X, documents, terms).astype(single_or_double(X))
 
     def rescore(self, queries: Any, documents: Any, terms: Any, candidates: Any, k: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """The k most similar of the candidates that an index of plain documents gave for each query.
@@ -279,44 +263,38 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         A neighbour under the adapter that is not among the candidates is lost. The recall depends on how far the map
         turns the rows and on how many candidates are fetched: measure it on some queries by a full scan of ``scores``.
         """
-        g, offset = self.query_map(queries)
+        check_is_fitted(self, "components_")
+        X = floating(validated(self, queries, reset=False, dtype="numeric"))
         documents, terms = self._stored(documents, terms)
         candidates = np.asarray(candidates)
-        if candidates.ndim != 2 or len(candidates) != len(g) or candidates.dtype.kind not in "iu":
+        if candidates.ndim != 2 or len(candidates) != len(X) or candidates.dtype.kind not in "iu":
             raise ValueError(
                 f"candidates have shape {candidates.shape} and type {candidates.dtype}; there must be one row of whole numbers "
-                f"for each of the {len(g)} queries"
+                f"for each of the {len(X)} queries"
             )
         if candidates.size and not -1 <= candidates.min() <= candidates.max() < len(documents):
             wrong = candidates.min() if candidates.min() < -1 else candidates.max()
             raise ValueError(f"candidates have place {wrong}; places are from 0 to {len(documents) - 1}, and -1 for none")
         if not 1 <= k <= candidates.shape[1]:
             raise ValueError(f"k is {k}; it must be between 1 and the number of candidates of a query, {candidates.shape[1]}: fetch more")
-        own = self.document_terms(queries)
-        found, similarity = np.empty((len(g), k), np.int64), np.empty((len(g), k), g.dtype)
-        for query, places in enumerate(candidates.astype(np.int64)):
-            rows = documents[places].astype(g.dtype, copy=False)
-            scores = self._similarity(rows @ g[query] - offset[query], terms[places], own[query : query + 1]).ravel()
-            scores[places < 0] = -np.inf
-            order = np.argsort(-scores, kind="stable")[:k]
-            found[query], similarity[query] = places[order], scores[order]
-        return found, similarity
+        # Only the candidates are read from documents that may be memory-mapped.
+        used, places = np.unique(candidates[candidates >= 0], return_inverse=True)
+        local = np.full(candidates.shape, -1, np.int64)
+        local[candidates >= 0] = places.ravel()
+        if not len(used):
+            return np.full((len(X), k), -1), np.full((len(X), k), -np.inf, single_or_double(X))
+        found, similarity = self._native().rescore(X, documents[used], terms[used], local, k)
+        return np.where(found >= 0, used[found], -1), similarity.astype(single_or_double(X))
 
     def augmented_documents(self, X: Any) -> NDArray[Any]:
         """Documents rescaled once, for an inner-product index that stays exact: [x, 1] / s, or [x, s] under "l2"."""
-        terms = self.document_terms(X)
-        rows = np.empty((len(terms), self.n_features_in_ + 1), terms.dtype)
-        rows[:, :-1], rows[:, -1] = X, 1 if self.metric == "cosine" else terms
-        if self.metric == "cosine":
-            rows /= np.where(terms > 0, terms, 1)[:, None]
-        return rows
+        check_is_fitted(self, "components_")
+        return self._native().augmented_documents(floating(validated(self, X, reset=False, dtype="numeric")))
 
     def augmented_queries(self, queries: Any) -> NDArray[Any]:
         """Queries whose inner products with ``augmented_documents`` rank as the adapter does: [g, -g @ m], or [2 g, -1]."""
-        g, offset = self.query_map(queries)
-        if self.metric == "cosine":
-            return np.column_stack([g, -offset])
-        return np.column_stack([2 * g, np.full(len(g), -1, g.dtype)])
+        check_is_fitted(self, "components_")
+        return self._native().augmented_queries(floating(validated(self, queries, reset=False, dtype="numeric")))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the map to a model file, as ``mahala.save`` does.
@@ -325,11 +303,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         normalised; under "cosine" search them by cosine.
         """
         check_is_fitted(self, "components_")
-        params = {"method": "embeddings", "metric": self.metric, "classes": self.classes, "member": vars(self.member_)}
-        state = (self.components_, self.mean_, None, None)
-        content: dict[str, Any] = {"log_eigenvalues": [], "feature_names": [], "threshold": None, "calibration": None, "column_means": None}
-        text = {"params": json.dumps(params), "diagnostics": json.dumps({"reason": self.reason_})}
-        _mahala.save_model(path, state, content | text | {"references": None})
+        self._native().save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Adapter:
@@ -346,29 +320,36 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
 
-    def _learn(self, source: Source, d: int, criterion: str, guard: str) -> None:
-        """Chooses a member and learns it from everything."""
+    def _learn(self, learn: Any, d: int) -> None:
+        """Lets the library choose a member and learn it from everything."""
         wanted = components(self.n_components, d)
         if isinstance(wanted, float):
             raise ValueError(f"n_components is {wanted}; it must be a whole number or None")
-        if self.criterion is not None and criterion != "roc_auc":
-            parsed(self.criterion)
-            criterion = self.criterion
+        options = {
+            "metric": self.metric,
+            "classes": self.classes,
+            "n_components": wanted,
+            "criterion": self.criterion,
+            "member": None if self.member is None else self.member.as_dict(),
+            "selection_rows": count("max_samples", self.max_samples, 4),
+            "seed": seed(self.random_state),
+        }
         for name in ("report_", "reason_"):
             if hasattr(self, name):
                 delattr(self, name)
-        if self.member is None:
-            choice = Choice(source, mapped, criterion, guard, self.metric)
-            sizes = [size for size in (d // 16, d // 8, d // 4, d // 2) if 1 < size < (wanted or d)]
-            self.report_: Report = choose(choice, wanted, sizes, seed(self.random_state))
-            self.member_, self.reason_ = self.report_.chosen, self.report_.reason
-        else:
-            self.member_, self.reason_ = self.member, f"{self.member}: given"
-        linear = Family(source.sums(None)).map_of(self.member_, wanted)
-        self.components_, self.mean_, self.n_features_in_ = linear.components, linear.mean, d
+        native = learn(json.dumps(options))
+        if native.report is not None:
+            self.report_: Report = report_of(*native.report)
+        self.member_, self.reason_ = Member(**json.loads(native.member)), native.reason
+        self.components_, self.mean_, self.n_features_in_ = native.components, native.mean, d
+
+    def _native(self) -> Any:
+        """The library's adaptation."""
+        params = {"method": "embeddings", "metric": self.metric, "classes": self.classes, "member": self.member_.as_dict()}
+        return _mahala.Adaptation(self.components_, self.mean_, json.dumps(params), self.reason_)
 
     def _stored(self, documents: Any, terms: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-        documents, terms = np.asarray(documents), np.asarray(terms)
+        documents, terms = np.asarray(documents), np.ascontiguousarray(terms, dtype=np.float64)
         if documents.ndim != 2 or documents.shape[1] != self.n_features_in_:
             raise ValueError(f"documents have shape {documents.shape}; they must be plain rows of {self.n_features_in_} columns")
         if terms.shape != (len(documents),):
@@ -376,12 +357,6 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"terms have shape {terms.shape} for {len(documents)} documents; store one number for each, from document_terms"
             )
         return documents, terms
-
-    def _similarity(self, products: NDArray[Any], terms: NDArray[Any], own: NDArray[Any]) -> NDArray[Any]:
-        """Cosines, or minus squared distances, from g @ x - g @ m and the terms of documents and queries."""
-        if self.metric == "cosine":
-            return products / np.where(terms > 0, terms, 1) / np.where(own > 0, own, 1)[:, None]
-        return 2 * products - terms - own[:, None]
 
     def _check_parameters(self) -> None:
         for name, allowed in self._parameter_values.items():
@@ -409,20 +384,6 @@ def restored_adapter(content: dict[str, Any], params: dict[str, Any]) -> Adapter
     adapter.member_, adapter.reason_ = Member(**params["member"]), json.loads(content["diagnostics"])["reason"]
     adapter.n_features_in_ = adapter.components_.shape[1]
     return adapter
-
-
-def mapped(linear: LinearMap, X: NDArray[Any], normalise: bool = False) -> NDArray[Any]:
-    """(X - mean) components', in chunks, in float32 unless X is float64."""
-    dtype = single_or_double(X)
-    matrix, mean = linear.components.T.astype(dtype), linear.mean.astype(dtype)
-    Z = np.empty((len(X), matrix.shape[1]), dtype)
-    for start in range(0, len(X), CHUNK):
-        part = slice(start, start + CHUNK)
-        z = np.matmul(X[part].astype(dtype, copy=False) - mean, matrix, out=Z[part])
-        if normalise:
-            length = np.linalg.norm(z, axis=1, keepdims=True)
-            z /= np.where(length > 0, length, 1)
-    return Z
 
 
 def single_or_double(X: NDArray[Any]) -> Any:

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _mahala
 from .._common import count, number, seed
 
 Floats = NDArray[np.float64]
-
-#: Numbers drawn at a time: 32 MB of indices.
-DRAWS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,8 @@ def bootstrap_interval(
     >>> interval.mean, bool(interval.low < 0.75 < interval.high)
     (0.75, True)
     """
-    sums, sizes = grouped(*checked(values, groups))
-    means = resampled_means(sums, sizes, n_resamples, random_state)
-    low, high = np.quantile(means, tails(confidence))
-    return Interval(float(sums.sum() / sizes.sum()), float(low), float(high), int(sizes.sum()))
+    values = checked(values)
+    return Interval(*_mahala.bootstrap_interval(values, coded(groups, len(values)), resampling(confidence, n_resamples, random_state)))
 
 
 def paired_test(
@@ -114,60 +110,32 @@ def paired_test(
     before, after = (np.asarray(part, dtype=np.float64) for part in (before, after))
     if before.shape != after.shape:
         raise ValueError(f"before has shape {before.shape} and after {after.shape}; they must be of the same queries")
-    sums, sizes = grouped(*checked(after - before, groups))
-    means = resampled_means(sums, sizes, n_resamples, random_state)
-    low, high = np.quantile(means, tails(confidence))
-    observed = abs(sums.sum())
-    generator = np.random.default_rng([seed(random_state), 1])
-    # Rounding must not make a draw that only reorders the observed sum smaller than it.
-    least, extreme = observed * (1 - 1e-12), 0
-    for draws in batches(n_resamples, len(sums)):
-        signs = generator.integers(0, 2, size=(draws, len(sums)), dtype=np.int8) * 2 - 1
-        extreme += int((np.abs(signs @ sums) >= least).sum())
-    p_value = (extreme + 1) / (n_resamples + 1)
-    return PairedTest(float(sums.sum() / sizes.sum()), float(low), float(high), p_value, int(sizes.sum()))
+    checked(after - before)
+    drawn = resampling(confidence, n_resamples, random_state)
+    return PairedTest(*_mahala.paired_test(before, after, coded(groups, len(before)), drawn))
 
 
-def checked(values: Any, groups: Any) -> tuple[Floats, NDArray[Any] | None]:
-    values = np.asarray(values, dtype=np.float64)
+def checked(values: Any) -> Floats:
+    values = np.ascontiguousarray(values, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"values have shape {values.shape}; they must be one number a query, shape (n_queries,)")
-    known = ~np.isnan(values)
-    if not known.any():
+    if np.isnan(values).all():
         raise ValueError("values hold no number: no query has a relevant row; check that labels of queries and gallery match")
+    return values
+
+
+def coded(groups: Any, n_queries: int) -> NDArray[np.uint32] | None:
+    """Groups as codes."""
     if groups is None:
-        return values[known], None
+        return None
     groups = np.asarray(groups)
-    if groups.shape != values.shape:
-        raise ValueError(f"groups have shape {groups.shape}; there must be one for each of {len(values)} queries")
-    return values[known], groups[known]
+    if groups.shape != (n_queries,):
+        raise ValueError(f"groups have shape {groups.shape}; there must be one for each of {n_queries} queries")
+    return np.unique(groups, return_inverse=True)[1].astype(np.uint32).ravel()
 
 
-def grouped(values: Floats, groups: NDArray[Any] | None) -> tuple[Floats, Floats]:
-    """Sum and number of queries of each group."""
-    if groups is None:
-        return values, np.ones(len(values))
-    _, codes = np.unique(groups, return_inverse=True)
-    return np.bincount(codes.ravel(), weights=values).astype(np.float64), np.bincount(codes.ravel()).astype(np.float64)
-
-
-def resampled_means(sums: Floats, sizes: Floats, n_resamples: int, random_state: Any) -> Floats:
-    n_resamples = count("n_resamples", n_resamples, 2)
-    generator = np.random.default_rng([seed(random_state), 0])
-    means = []
-    for draws in batches(n_resamples, len(sums)):
-        drawn = generator.integers(0, len(sums), size=(draws, len(sums)))
-        means.append(sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1))
-    return np.concatenate(means)
-
-
-def batches(n_resamples: int, n: int) -> list[int]:
-    size = max(1, DRAWS_AT_ONCE // max(1, n))
-    return [min(size, n_resamples - start) for start in range(0, n_resamples, size)]
-
-
-def tails(confidence: Any) -> list[float]:
+def resampling(confidence: Any, n_resamples: Any, random_state: Any) -> tuple[float, int, int]:
     confidence = number("confidence", confidence)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it must be above 0 and below 1, such as 0.95")
-    return [(1 - confidence) / 2, (1 + confidence) / 2]
+    return confidence, count("n_resamples", n_resamples, 2), seed(random_state)

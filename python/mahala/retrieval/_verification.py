@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import roc_auc_score, roc_curve
 
+from .. import _mahala
 from .._common import marks_of, number
 
 
@@ -46,16 +46,5 @@ def verification_scores(similarity: Any, y: Any, *, far: Sequence[float] = (0.1,
     rates = [number("far", rate) for rate in far]
     if not all(0 < rate < 1 for rate in rates):
         raise ValueError(f"far is {list(far)!r}; each rate must be above 0 and below 1")
-    fpr, tpr, _ = roc_curve(y, similarity, pos_label=1, drop_intermediate=False)
-    scores = {"roc_auc": float(roc_auc_score(y, similarity)), "eer": equal_error_rate(fpr, tpr)}
-    return scores | {f"tar@far={rate:g}": float(tpr[fpr <= rate].max()) for rate in rates}
-
-
-def equal_error_rate(fpr: Any, tpr: Any) -> float:
-    """Where the ROC curve meets the line tpr = 1 - fpr."""
-    gap = fpr + tpr - 1  # rises from -1 to 1
-    after = int(np.argmax(gap >= 0))
-    before = max(0, after - 1)
-    step = gap[after] - gap[before]
-    share = -gap[before] / step if step > 0 else 0.0
-    return float(fpr[before] + share * (fpr[after] - fpr[before]))
+    auc, eer, accepted = _mahala.verification(np.ascontiguousarray(similarity), y == 1, rates)
+    return {"roc_auc": auc, "eer": eer} | {f"tar@far={rate:g}": tar for rate, tar in zip(rates, accepted, strict=True)}

@@ -10,6 +10,7 @@ Banking77 is used where MAHALA_DATA has it; else a generated stand-in, loudly, a
 import os
 import pathlib
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -44,6 +45,8 @@ def rows():
 def test_the_store_finds_what_an_exact_search_finds(tmp_path, monkeypatch):
     if not STORE:
         pytest.skip("MAHALA_STORE names no store")
+    if STORE == "sqlite-vec":
+        sqlite_with_extensions(monkeypatch)
     documents, labels, queries, answers, real = rows()
     names = {"documents": documents, "labels": labels, "queries": queries, "found": {}}
     monkeypatch.chdir(tmp_path)
@@ -71,6 +74,16 @@ def test_the_store_finds_what_an_exact_search_finds(tmp_path, monkeypatch):
             assert found == 1, f"{way}: recall@10 is {found}"
         elif real:
             assert found >= float(stated[way]) - SLACK, f"{way}: recall@10 is {found}, the page says {stated[way]}"
+
+
+def sqlite_with_extensions(monkeypatch):
+    """The interpreter's own sqlite3 if it can load extensions, else pysqlite3 in its place."""
+    import sqlite3
+
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
+        other = pytest.importorskip("pysqlite3", reason="SKIPPED sqlite-vec: this interpreter's sqlite3 loads no extensions")
+        warnings.warn("this interpreter's sqlite3 loads no extensions: pysqlite3 stands in for it", stacklevel=1)
+        monkeypatch.setitem(sys.modules, "sqlite3", other)
 
 
 def recall(places, gallery, queries):

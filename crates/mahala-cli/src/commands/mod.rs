@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub(crate) mod adapt;
 pub(crate) mod completions;
 mod configured;
 mod constraints;
@@ -17,6 +18,7 @@ pub(crate) mod neighbors;
 pub(crate) mod pairs;
 pub(crate) mod predict;
 mod read;
+pub(crate) mod retrieval;
 mod stream_moments;
 pub(crate) mod transform;
 pub(crate) mod tune;

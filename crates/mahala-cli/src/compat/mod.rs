@@ -54,6 +54,8 @@ pub(crate) fn check(command: &Command, given: &Given) -> Result<()> {
         Command::Export(export) => check_export(export, given),
         // Their options go with any model; what does not is refused where the model is known.
         Command::Demo(_)
+        | Command::Adapt(_)
+        | Command::Retrieval(_)
         | Command::Transform(_)
         | Command::Predict(_)
         | Command::Neighbors(_)

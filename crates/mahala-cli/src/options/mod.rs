@@ -1,5 +1,6 @@
 //! What can be typed: subcommands, and the groups of options they share.
 
+pub(crate) mod adapt;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod export;
@@ -16,6 +17,7 @@ pub(crate) mod neighbors;
 pub(crate) mod pairs;
 mod parse;
 pub(crate) mod predict;
+pub(crate) mod retrieval;
 pub(crate) mod target;
 pub(crate) mod transform;
 pub(crate) mod tune;
@@ -49,6 +51,10 @@ pub(crate) enum Command {
     Fit(fit::Fit),
     /// Measure the error of nearest neighbours under each method, on held-out rows
     Evaluate(evaluate::Evaluate),
+    /// Adapt embeddings to labels, pairs or clicks, for any vector store
+    Adapt(adapt::Adapt),
+    /// Measure a search: recall, MRR, nDCG, MAP@R, before and after a model
+    Retrieval(retrieval::Retrieval),
     /// Show the cross-validated error for every t
     Tune(tune::Tune),
     /// Write rows in the coordinates where the metric is Euclidean

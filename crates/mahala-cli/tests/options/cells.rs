@@ -3,9 +3,11 @@
 use crate::lists::*;
 
 /// The commands that are tried; each of their options is in a list below.
-pub(crate) const COMMANDS: [&str; 11] = [
+pub(crate) const COMMANDS: [&str; 13] = [
     "fit",
     "evaluate",
+    "adapt",
+    "retrieval",
     "tune",
     "transform",
     "predict",
@@ -209,6 +211,8 @@ fn lists(command: &str) -> Vec<&'static [Case]> {
         "fit" => vec![LEARN, STEER, READ, TARGET, FIT],
         "evaluate" => vec![LEARN, STEER, READ, TARGET, EVALUATE],
         "tune" => vec![LEARN, READ, TUNE],
+        "adapt" => vec![READ, ADAPT],
+        "retrieval" => vec![READ, RETRIEVAL],
         "transform" => vec![READ, TRANSFORM],
         "predict" => vec![READ, PREDICT],
         "neighbors" => vec![READ, NEIGHBORS],
@@ -301,6 +305,10 @@ fn contexts() -> Vec<Context> {
             all.push(context("export", "", model, &format!("{model}.st --output OUT.{form}")));
         }
     }
+    let adapted = "--output OUT.st --json --metric l2";
+    all.push(context("adapt", "", "labels", &format!("t.csv --label y {adapted}")));
+    all.push(context("adapt", "", "pairs", &format!("t.csv --label y --pairs pairs.csv {adapted}")));
+    all.push(context("retrieval", "", "labels", "t.csv --label y"));
     all.push(context("moments", "", "", "t.csv --label y --output OUT.moments"));
     all.push(context("merge", "", "", "t.moments moved.moments --output OUT.moments"));
     all

@@ -109,6 +109,36 @@ pub(crate) const TUNE: &[Case] = &[
     case("--threads", "1"),
 ];
 
+pub(crate) const ADAPT: &[Case] = &[
+    case("--label", "y"),
+    case("--pairs", "pairs.csv"),
+    case("--triplets", "triplets.csv"),
+    needing("--clicks", "clicks.csv", "--queries moved.csv"),
+    needing("--queries", "moved.csv", "--clicks clicks.csv"),
+    case("--classes", "unseen"),
+    case("--metric", "l2"),
+    case("--n-components", "2"),
+    case("--criterion", "mrr"),
+    case("--selection-rows", "12"),
+    case("--seed", "9"),
+    case("--output", "OUT.st"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
+pub(crate) const RETRIEVAL: &[Case] = &[
+    case("--label", "y"),
+    case("--queries", "moved.csv"),
+    needing("--judgements", "clicks.csv", "--queries moved.csv"),
+    case("--model", "gmml.st"),
+    case("--criterion", "mrr"),
+    case("--metric", "l2"),
+    case("--confidence", "0.5"),
+    case("--seed", "9"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+
 pub(crate) const TRANSFORM: &[Case] =
     &[case("--output", "OUT.csv"), case("--label", "y"), case("--stream", ""), case("--threads", "1")];
 

@@ -51,6 +51,8 @@ pub(crate) fn place() -> Place {
         (1..=40).map(line).collect::<Vec<_>>().join("\n")
     };
     place.write("triplets.csv", format!("anchor,near,far\n{}", lines("")));
+    let clicked = (0..60).map(|i| format!("{},{},{}\n", 1 + i % 20, 1 + (7 * i) % 59, 1 + i % 3));
+    place.write("clicks.csv", format!("query,document,gain\n{}", clicked.collect::<String>()));
     place.write("quadruplets.csv", format!("a,b,c,d\n{}", lines(",50")));
     place.write("gram.csv", gram(&rows, &labels));
     place.write("t.svm", svm(&rows, &labels));

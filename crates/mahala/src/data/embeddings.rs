@@ -3,7 +3,7 @@
 use crate::data::{Rows, check_row_count};
 use crate::error::{Error, Result};
 use faer::traits::RealField;
-use std::ops::Range;
+use std::ops::{Mul, Range, SubAssign};
 use std::sync::Arc;
 
 /// Cells that are borrowed or shared without a copy.
@@ -86,6 +86,29 @@ impl Embeddings {
     /// As [`Embeddings::new`].
     pub fn half(cells: Vec<u16>, columns: usize) -> Result<Self> {
         Self::new(Cells::Half(Arc::new(cells)), columns)
+    }
+
+    /// Rows as embeddings: in single precision where no cell loses a digit by it, as those of most files, else in double.
+    ///
+    /// ```
+    /// use mahala::Rows;
+    /// use mahala::data::Embeddings;
+    /// assert!(!Embeddings::from_rows(&Rows::new(vec![0.5, 3.0], 1)?)?.is_double());
+    /// assert!(Embeddings::from_rows(&Rows::new(vec![0.1, 3.0], 1)?)?.is_double());
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// No row.
+    pub fn from_rows(rows: &Rows) -> Result<Self> {
+        if rows.values().iter().all(|&x| f64::from(x as f32) == x) {
+            return Self::single(rows.values().iter().map(|&x| x as f32).collect(), rows.columns());
+        }
+        if rows.is_empty() {
+            Err(Error::Empty { what: "the table of embeddings" })
+        } else {
+            Ok(Self::from(rows))
+        }
     }
 
     /// The number of rows.
@@ -225,7 +248,9 @@ pub(crate) fn single_of_half(bits: u16) -> f32 {
 }
 
 /// A number type in which embeddings are computed with: single, or double precision.
-pub(crate) trait Real: RealField + Copy + Default + PartialOrd + Send + Sync + Into<f64> {
+pub(crate) trait Real:
+    RealField + Copy + Default + PartialOrd + Send + Sync + Into<f64> + Mul<Output = Self> + SubAssign
+{
     /// Reads whole rows from row `first` on.
     fn read(table: &Embeddings, first: usize, to: &mut [Self]);
 

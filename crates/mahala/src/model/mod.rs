@@ -129,12 +129,29 @@ impl Model {
         bytes
     }
 
-    /// Rows in coordinates where the metric is Euclidean, through the kernel if there is one.
+    /// Rows in coordinates where the metric is Euclidean, through the kernel if there is one. Those of an adapter for the cosine
+    /// have norm 1, for which cosine, inner product and Euclidean distance rank alike.
     ///
     /// # Errors
     /// As [`Metric::transform`].
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        transform(self.kernel.as_ref(), &self.metric, rows)
+        self.of_norm_one(transform(self.kernel.as_ref(), &self.metric, rows)?)
+    }
+
+    /// Rows of norm 1 where the model is for the cosine; a row of zeros stays.
+    fn of_norm_one(&self, rows: Rows) -> Result<Rows> {
+        if self.params["method"] != "embeddings" || self.params["metric"] != "cosine" {
+            return Ok(rows);
+        }
+        let d = rows.columns();
+        let mut values = rows.into_values();
+        for row in values.chunks_exact_mut(d) {
+            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+            if length > 0.0 {
+                row.iter_mut().for_each(|x| *x /= length);
+            }
+        }
+        Rows::new(values, d)
     }
 
     /// Sparse rows in coordinates where the metric is Euclidean, through the kernel if there is one.
@@ -143,7 +160,7 @@ impl Model {
     /// As [`Model::transform`].
     pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
         match &self.kernel {
-            None => self.metric.transform_sparse(rows),
+            None => self.of_norm_one(self.metric.transform_sparse(rows)?),
             Some(_) => self.transform(&rows.to_rows()?),
         }
     }

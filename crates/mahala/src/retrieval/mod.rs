@@ -22,3 +22,7 @@ pub use measure::{Measure, Scores};
 pub use ranking::{Judgement, by_judgements, by_labels};
 pub use search::{Nearest, Similarity, nearest};
 pub use verification::{Verification, verification};
+
+pub(crate) use measure::mean_known;
+pub(crate) use ranking::grouped;
+pub(crate) use search::scan;
