@@ -42,22 +42,28 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-    mean_ : array of shape (n_features,)
-    scale_ : array of shape (n_features,) or None
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map under which the learned distance is Euclidean.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by, if columns are standardised.
     t_ : float or None
         That of the best recipe; None where that is the plain distance.
-    recipes_ : list of str
-        What was blended, the best first.
+    recipes_ : list of dict
+        What was blended, the best first, as parameters of ``RecipeGMML``: ``RecipeGMML(**auto.recipes_[0])`` follows it.
     reason_ : str
-        And why.
+        Why, in a sentence.
     trials_ : list of dict
         Everything tried, with its cross-validated error.
     diagnostics_ : dict
         The same for machines, with the folds and the work done.
-    classes_ : array
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        How many columns the rows have.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if they are all strings.
 
     Examples
     --------
@@ -69,7 +75,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     True
     """
 
-    recipes_: list[str]
+    recipes_: list[dict[str, Any]]
     reason_: str
     trials_: list[dict[str, Any]]
 
@@ -93,16 +99,23 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> AutoGMML:
-        """Chooses, and learns from rows and labels.
+        """Choose, and learn from rows and labels.
 
         Rows cannot be weighted and must be dense: ``GMML`` takes weights and sparse rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Dense rows.
         y : array-like of shape (n_samples,)
+            Their classes.
         groups : array-like of shape (n_samples,), optional
             The group of each row, such as its speaker: no group is split between training and held-out rows.
+
+        Returns
+        -------
+        self : AutoGMML
+            The fitted estimator.
         """
         if issparse(X):
             raise TypeError("Sparse rows are for GMML, which learns from them as they are; AutoGMML needs X.toarray()")

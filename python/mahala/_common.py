@@ -240,9 +240,15 @@ def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:
             delattr(estimator, name)
     if choice:
         estimator.t_ = choice["recipes"][0]["t"]
-        estimator.recipes_ = [recipe["recipe"] for recipe in choice["recipes"]]
+        estimator.recipes_ = [recipe_parameters(recipe) for recipe in choice["recipes"]]
         estimator.reason_ = choice["reason"]
         estimator.trials_ = choice["trials"]
+
+
+def recipe_parameters(recipe: dict[str, Any]) -> dict[str, Any]:
+    """A recipe as the parameters of ``RecipeGMML``."""
+    parameters = {name: value for name, value in recipe.items() if name != "recipe"}
+    return parameters | {"rounds": [(step["neighbors"], step["t"]) for step in recipe["rounds"]]}
 
 
 def components(wanted: Any, n_features: int) -> int | float | None:

@@ -69,21 +69,12 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         more columns than rows all directions are followed without it.
     standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
-    class_weight : {"balanced", "balanced-pairs"}, dict or None, default=None
-        Whether classes of unequal size count the same: None, every row does; "balanced", every class (a row of
-        class c weighs n / (n_classes n_c)); "balanced-pairs", every class, and every pair of classes adds the same
-        amount to D, near or far. t is then chosen by the mean of the classes' errors. A dict gives the weight of each
-        class, 1 for those it leaves out: rows are weighted by it, and by ``sample_weight``. Only with ``pairs="all"``.
     n_neighbors : int, default=5
         Neighbours that vote when t is chosen.
     cv : int, splitter or iterable of splits, default=5
         What t is chosen on. A number: so many random folds, the same as the command's. A scikit-learn splitter
         (``GroupKFold()``, ``TimeSeriesSplit()``), or training and held-out row numbers: S and D are learned on the
         training rows of each split, and the error is that of its held-out rows.
-    scoring : str, callable or None, default=None
-        What t is chosen by, if not by the error of the neighbours' vote: a scikit-learn scorer ("balanced_accuracy",
-        "f1_macro", "neg_log_loss", "roc_auc_ovr"), applied to ``MahalanobisKNN`` on the held-out rows. It learns anew for each
-        of the 20 values of t in each split, and so takes longer.
     max_samples : int or float in (0, 1], default=20000
         Choose t on at most this many rows, or on this share of them, drawn at random.
     random_state : int, RandomState instance or None, default=None
@@ -91,28 +82,45 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     n_jobs : int or None, default=None
         Threads; results do not depend on it. None: RAYON_NUM_THREADS if set, else all cores; in a process of
         joblib's, its share of them.
+    class_weight : {"balanced", "balanced-pairs"}, dict or None, default=None
+        Whether classes of unequal size count the same: None, every row does; "balanced", every class (a row of
+        class c weighs n / (n_classes n_c)); "balanced-pairs", every class, and every pair of classes adds the same
+        amount to D, near or far. t is then chosen by the mean of the classes' errors. A dict gives the weight of each
+        class, 1 for those it leaves out: rows are weighted by it, and by ``sample_weight``. Only with ``pairs="all"``.
+    scoring : str, callable or None, default=None
+        What t is chosen by, if not by the error of the neighbours' vote: a scikit-learn scorer ("balanced_accuracy",
+        "f1_macro", "neg_log_loss", "roc_auc_ovr"), applied to ``MahalanobisKNN`` on the held-out rows. It learns anew for each
+        of the 20 values of t in each split, and so takes longer.
     verbose : int, default=0
         With 1, a line tells how far the choice of t is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
-    components_ : array of shape (n_components, n_features)
-    mean_ : array of shape (n_features,)
-    scale_ : array of shape (n_features,) or None
-        Standard deviations, if ``standardize``.
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map under which the learned distance is Euclidean.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by: standard deviations, if ``standardize``.
     weight_outside_ : float or None
         With more columns than rows and ``reg``: the weight of what lies outside the span of the rows. It is
         part of every distance but of no coordinate, and changes no neighbour among the rows learned on.
     t_ : float
-    t_path_ : array of shape (n_values, 2)
-        Every t tried with its cross-validated error; empty if t was given.
-    eigenvalues_, log_eigenvalues_ : array
+        The t given or chosen.
+    t_path_ : ndarray of shape (n_values, 2)
+        Every t tried with its cross-validated error, or, with ``scoring``, minus its mean score; empty if t was given.
+    eigenvalues_ : ndarray
         Eigenvalues of SD, descending.
+    log_eigenvalues_ : ndarray
+        Their logarithms.
     diagnostics_ : dict
         Pairs, condition numbers, ridge, constant columns.
-    classes_ : array
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        How many columns the rows have.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if they are all strings.
 
     Examples
     --------
@@ -166,7 +174,7 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> GMML:
-        """Learns from rows and labels.
+        """Learn from rows and labels.
 
         Parameters
         ----------
@@ -181,6 +189,11 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         groups : array-like of shape (n_samples,), optional
             The group of each row, such as its speaker: with a number for ``cv``, no group is split between training
             and held-out rows when t is chosen; a splitter is given them.
+
+        Returns
+        -------
+        self : GMML
+            The fitted estimator.
         """
         if is_label_sets(y):
             return self._fit_label_sets(X, y, sample_weight, groups)
@@ -268,13 +281,20 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     transform.__doc__ = MetricMixin.transform.__doc__
 
     def fit_triplets(self, triplets: Any, *, preprocessor: Any = None) -> GMML:
-        """Learns from triplets: the first point and the second are a similar pair, the first and the third not.
+        """Learn from triplets: the first point and the second are a similar pair, the first and the third not.
 
         Parameters
         ----------
         triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) with a preprocessor
-        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
-            What looks points up by the row numbers (or whatever the callable understands) in ``triplets``.
+            The points, or their row numbers or keys.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
+            callable understands.
+
+        Returns
+        -------
+        self : GMML
+            The fitted estimator.
 
         Examples
         --------
@@ -291,26 +311,40 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def fit_quadruplets(
         self, quadruplets: Any, sample_weight: Any = None, *, preprocessor: Any = None
     ) -> GMML:
-        """Learns from quadruplets: the first two points are a similar pair, the last two a dissimilar one.
+        """Learn from quadruplets: the first two points are a similar pair, the last two a dissimilar one.
 
         Parameters
         ----------
         quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) with a preprocessor
-        sample_weight : array-like of shape (n_quadruplets,), optional
-        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
-            As for ``fit_triplets``.
+            The points, or their row numbers or keys.
+        sample_weight : array-like of shape (n_quadruplets,), default=None
+            Weights of the quadruplets.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
+            callable understands.
+
+        Returns
+        -------
+        self : GMML
+            The fitted estimator.
         """
         formed = formed_tuples(quadruplets, 4, preprocessor, type(self).__name__)
         return self._fit_comparisons(formed[:, [0, 1]], formed[:, [2, 3]], sample_weight)
 
     def fit_chunks(self, X: Any, chunks: Any) -> GMML:
-        """Learns from rows of which some are known to be of one class, whichever it is: a chunk is a class.
+        """Learn from rows of which some are known to be of one class, whichever it is: a chunk is a class.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows.
         chunks : array-like of shape (n_samples,)
             The chunk of each row as a whole number; rows with a negative number are left out.
+
+        Returns
+        -------
+        self : GMML
+            The fitted estimator.
         """
         chunks = whole_numbers("chunks", chunks)
         check_consistent_length(X, chunks)
@@ -336,9 +370,19 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         return self
 
     def fit_moments(self, moments: Moments) -> GMML:
-        """Learns from moments: rows that were summed elsewhere.
+        """Learn from moments: rows that were summed elsewhere.
 
-        t must be a number, for there are no rows to cross-validate on.
+        The parameter t must be a number, for there are no rows to cross-validate on.
+
+        Parameters
+        ----------
+        moments : Moments
+            The sums.
+
+        Returns
+        -------
+        self : GMML
+            The fitted estimator.
 
         Examples
         --------
@@ -367,21 +411,29 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, *, forgetting: float = 1.0
     ) -> GMML:
-        """Adds rows to those seen so far and learns again; only sums are kept.
+        """Add rows to those seen so far and learn again; only sums are kept.
 
         If t is not a number, it is chosen on the first batch that has two classes and stays. Before the rows seen
         so far hold a similar and a dissimilar pair, the estimator is not fitted yet.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            New rows.
         y : array-like of shape (n_samples,)
-        classes : array-like, optional
+            Their classes.
+        classes : array-like, default=None
             All classes that may come; a label outside is then an error.
-        sample_weight : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
         forgetting : float in (0, 1], default=1.0
             What the rows seen so far are multiplied by before these are added: a row k batches ago counts
             ``forgetting**k``.
+
+        Returns
+        -------
+        self : GMML
+            Itself, fitted as soon as the rows seen hold a similar and a dissimilar pair.
         """
         first = getattr(self, "_moments", None) is None
         if first:

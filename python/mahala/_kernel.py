@@ -26,6 +26,7 @@ from ._common import (
     threads,
 )
 from ._gmml import check_two
+from ._diagnostics import Diagnostics
 from ._native import frozen, kept
 from ._notice import validated, warn_of_error, warn_of_labels
 
@@ -52,39 +53,74 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     gamma : "scale" or float, default="scale"
         "scale" is ``1 / (n_features * X.var())``.
     degree : int, default=3
+        The degree of the polynomial kernel.
     coef0 : float, default=1.0
+        The constant in the polynomial kernel.
     landmarks : int or None, default=None
         Take the kernel with this many rows, drawn at random (Nystroem). None: with all up to 5,000 rows, else
         with 1,000; ``diagnostics_["span"]["outside"]`` tells what share of the rows is left out.
-    t, reg, n_components, standardize, n_neighbors, cv, random_state, n_jobs
-        As for ``GMML``; ``reg`` takes the identity for prior.
-    max_samples : int, float in (0, 1] or None, default=None
-        The choices are made on at most this many rows, drawn at random. None: 2,000 for "auto", 20,000 for t alone.
+    t : "cv" or float in [0, 1], default="cv"
+        Place between the inverse of S (0: shrink what similar pairs differ in) and D (1: stretch what
+        dissimilar pairs differ in). "cv" chooses it by cross-validation of nearest neighbours.
+    reg : float or None, default=None
+        The paper's lambda: the weight of the prior, which is the identity.
     shrinkage : float in [0, 1] or None, default=None
         Shrinks S and D towards their diagonals in the principal axes of feature space.
+    n_components : int, float in (0, 1) or None, default=None
+        Keep only so many coordinates: those in which dissimilar pairs differ most under the metric; or as many
+        as hold this share of their squared distances.
+    standardize : bool, default=False
+        Divide each column by its standard deviation first; new rows are divided, too.
+    n_neighbors : int, default=5
+        Neighbours that vote when something is chosen.
     budget : float, default=20.0
         For "auto": at most this many times the work of a fit that chooses t alone, with and without a kernel.
+    cv : int, splitter or iterable of splits, default=5
+        What is chosen on: so many random folds, a scikit-learn splitter, or training and held-out row numbers.
+    max_samples : int, float in (0, 1] or None, default=None
+        Choose on at most this many rows, or on this share of them, drawn at random. None: 2,000 for "auto", 20,000 for t alone.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds and all random draws. None means 0: a fit is reproducible unless a generator is given.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it. None: what joblib's ``parallel_config`` says, else RAYON_NUM_THREADS
+        or OMP_NUM_THREADS if set, else all cores.
+    verbose : int, default=0
+        With 1, a line tells how far the fit is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
     kernel_ : str or None
         The kernel's name; None if "auto" chose the columns themselves. Then the attributes are those of ``AutoGMML``.
-    components_ : array of shape (n_components, n_landmarks)
-        Applied to kernel values: ``(K(X, landmarks_) - mean_) @ components_.T``
-    mean_ : array of shape (n_landmarks,)
-    landmarks_ : array of shape (n_landmarks, n_features) or None
-        The rows the kernel is taken with, divided by ``scale_``; None if it is precomputed or a function.
-    scale_ : array of shape (n_features,) or None
-    gamma_ : float
-    t_ : float
-    t_path_ : array of shape (n_values, 2)
-    log_eigenvalues_ : array
+    components_ : ndarray of shape (n_components, n_landmarks)
+        Applied to kernel values: ``(K(X, landmarks_) - mean_) @ components_.T``.
+    mean_ : ndarray of shape (n_landmarks,)
+        What is subtracted from kernel values.
+    landmarks_ : ndarray of shape (n_landmarks, n_features) or None
+        The rows the kernel is taken with; None for a precomputed one.
+    scale_ : ndarray of shape (n_features,) or None
+        What columns are divided by first, if ``standardize``.
+    gamma_ : float or None
+        The gamma used.
+    t_ : float or None
+        The t given or chosen.
+    t_path_ : ndarray of shape (n_values, 2)
+        Every t tried with its cross-validated error; empty if t was given.
+    log_eigenvalues_ : ndarray
+        Logarithms of the eigenvalues of SD, descending.
     diagnostics_ : dict
-    recipes_, reason_, trials_
-        For "auto": what was chosen, why, and all that was tried, as for ``AutoGMML``.
-    classes_ : array
-    n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+        Pairs, condition numbers, ridge, the span of the landmarks.
+    recipes_ : list of dict
+        For "auto": what was blended, the best first, as parameters of ``RecipeGMML``.
+    reason_ : str
+        For "auto": why, in a sentence.
+    trials_ : list of dict
+        For "auto": everything tried, with its cross-validated error.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        How many columns the rows have.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if they are all strings.
 
     Examples
     --------
@@ -101,7 +137,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     prior = "identity"
-    recipes_: list[str]
+    recipes_: list[dict[str, Any]]
     reason_: str
     trials_: list[dict[str, Any]]
 
@@ -145,15 +181,22 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> KernelGMML:
-        """Learns from rows and labels.
+        """Learn from rows and labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples, n_samples) if the kernel is precomputed
+            Rows, or kernel values between them.
         y : array-like of shape (n_samples,)
-        groups : array-like of shape (n_samples,), optional
+            Their classes.
+        groups : array-like of shape (n_samples,), default=None
             The group of each row, such as its speaker: no group is split between training and held-out rows when
             something is chosen.
+
+        Returns
+        -------
+        self : KernelGMML
+            The fitted estimator.
         """
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         self.classes_, codes = encode(check_classes(y))
@@ -188,16 +231,17 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Rows in coordinates where the learned distance is Euclidean.
+        """Transform rows to coordinates where the learned distance is Euclidean.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples_fit) if the kernel is
-            precomputed
+        X : array-like of shape (n_samples, n_features), or (n_samples, n_samples_fit) if the kernel is precomputed
+            Rows, or their kernel values with the training rows.
 
         Returns
         -------
-        Z : array of shape (n_samples, n_components)
+        Z : ndarray of shape (n_samples, n_components)
+            The coordinates, of float32 if the rows are.
         """
         check_is_fitted(self, "components_")
         X = validated(self, X, reset=False, dtype=[np.float64, np.float32])
@@ -262,7 +306,7 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.scale_: Floats | None = frozen(learned["scale"])
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
-        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.diagnostics_: dict[str, Any] = Diagnostics(json.loads(learned["diagnostics"]))
         self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
         selection = self.diagnostics_.get("selection") or {}
         self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)

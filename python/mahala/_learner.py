@@ -51,8 +51,8 @@ SHARED = """standardize : bool, default=False
         Divide each column by its standard deviation first; ``transform`` does it too.
     time_limit : float or None, default=None
         Stop after this many seconds, with the best metric so far.
-    verbose : bool, default=False
-        Print iteration and objective, a few times a second.
+    verbose : int, default=0
+        With 1, a line tells iteration and objective, a few times a second; ``mahala.progress`` tells a function.
     random_state : int, RandomState instance or None, default=None
         Decides all random draws. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
@@ -60,9 +60,14 @@ SHARED = """standardize : bool, default=False
 
     Attributes
     ----------
-    components_, mean_, scale_
-        As for GMML.
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map under which the learned distance is Euclidean.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by, if columns are standardised.
     n_iter_ : int
+        Iterations done.
     objective_ : float or None
         The method's objective at the metric returned.
     converged_ : bool
@@ -88,12 +93,19 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED)
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Learns from rows and labels.
+        """Learn from rows and labels.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
+            Rows.
+        y : array-like of shape (n_samples,), default=None
+            Their classes; ignored by methods without labels.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
         """
         labels = None
         if self._needs_labels:
@@ -187,13 +199,20 @@ class TripletsLearner(Learner):
     """A learner that takes triplets, too."""
 
     def fit_triplets(self: Self, triplets: Any, *, preprocessor: Any = None) -> Self:
-        """Learns from triplets, without classes: the first point is nearer to the second than to the third.
+        """Learn from triplets, without classes: the first point is nearer to the second than to the third.
 
         Parameters
         ----------
         triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) with a preprocessor
-        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
-            What looks points up by the row numbers (or whatever the callable understands) in ``triplets``.
+            The points, or their row numbers or keys.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
+            callable understands.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
         """
         return self._fit_tuples(triplets, 3, None, preprocessor)
 
@@ -228,14 +247,22 @@ class QuadrupletsLearner(TripletsLearner):
     def fit_quadruplets(
         self: Self, quadruplets: Any, sample_weight: Any = None, *, preprocessor: Any = None
     ) -> Self:
-        """Learns from quadruplets, without classes: the first two points are nearer than the last two.
+        """Learn from quadruplets, without classes: the first two points are nearer than the last two.
 
         Parameters
         ----------
         quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) with a preprocessor
-        sample_weight : array-like of shape (n_quadruplets,), optional
-        preprocessor : array-like of shape (n_points, n_features), callable or None, default=None
-            As for ``fit_triplets``.
+            The points, or their row numbers or keys.
+        sample_weight : array-like of shape (n_quadruplets,), default=None
+            Weights of the quadruplets.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
+            callable understands.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
         """
         return self._fit_tuples(quadruplets, 4, sample_weight, preprocessor)
 
@@ -244,13 +271,19 @@ class ChunksLearner(Learner):
     """A learner that takes chunks, too."""
 
     def fit_chunks(self: Self, X: Any, chunks: Any) -> Self:
-        """Learns from rows of which some are known to be of one class, whichever it is.
+        """Learn from rows of which some are known to be of one class, whichever it is.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows.
         chunks : array-like of shape (n_samples,)
             The chunk of each row as a whole number; a negative number is none.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
         """
         X, chunks = validated(self, X, chunks, dtype=np.float64, ensure_min_samples=2)
         self._keep(_mahala.learn_chunks(X, whole_numbers("chunks", chunks), self._plan()))

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, folds, learning_params, number, threads
+from ._diagnostics import Diagnostics
 from ._notice import validated, warn_of_labels
 
 Floats = NDArray[np.float64]
@@ -35,25 +36,59 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
     n_clusters : int, default=8
         Clusters for ``by="cluster"`` (k-means under the global metric).
     share : "auto" or float in [0, 1], default="auto"
-        s; "auto" chooses it by cross-validation. 0 is among the values tried.
+        The place s on the geodesic; "auto" chooses it by cross-validation. 0 is among the values tried.
     n_neighbors : int, default=5
         Neighbours that vote.
-    t, reg, shrinkage, prior, standardize, cv, max_samples, random_state, n_jobs
-        As for ``GMML``.
+    t : "cv" or float in [0, 1], default="cv"
+        Place between the inverse of S (0: shrink what similar pairs differ in) and D (1: stretch what
+        dissimilar pairs differ in). "cv" chooses it by cross-validation of nearest neighbours.
+    reg : float or None, default=None
+        The paper's lambda: the weight of the prior.
+    shrinkage : float in [0, 1], "analytic" or None, default=None
+        Shrinks S and D towards their diagonals; "analytic" shrinks S alone, as far as the number of rows asks
+        for. Not together with ``reg``.
+    prior : {"identity", "diagonal", "covariance"} or array of shape (n_features, n_features), default="identity"
+        The prior metric of ``reg``: Euclidean, inverse variances, inverse covariance, or a given one.
+    standardize : bool, default=False
+        Divide each column by its standard deviation first; new rows are divided, too.
+    cv : int, splitter or iterable of splits, default=5
+        What is chosen on: so many random folds, a scikit-learn splitter, or training and held-out row numbers.
+    max_samples : int or float in (0, 1], default=20000
+        Choose on at most this many rows, or on this share of them, drawn at random.
+    random_state : int, RandomState instance or None, default=None
+        Decides the folds and all random draws. None means 0: a fit is reproducible unless a generator is given.
+    n_jobs : int or None, default=None
+        Threads; results do not depend on it. None: what joblib's ``parallel_config`` says, else RAYON_NUM_THREADS
+        or OMP_NUM_THREADS if set, else all cores.
+    verbose : int, default=0
+        With 1, a line tells how far the fit is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
     share_ : float
-    share_path_ : array of shape (n_values, 2)
+        The s given or chosen.
+    share_path_ : ndarray of shape (n_values, 2)
         Every s tried with its cross-validated error; empty if it was given.
-    local_maps_ : array of shape (n_groups, n_components, n_components)
+    local_maps_ : ndarray of shape (n_groups, n_components, n_components)
         From the coordinates of the global metric to those of each group's.
-    groups_ : array of shape (n_samples,)
+    groups_ : ndarray of shape (n_samples,)
         The group of each training row.
-    components_, mean_, scale_, t_
-        The global metric, as for ``GMML``.
-    classes_, n_features_in_, feature_names_in_
-        As everywhere in scikit-learn.
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map of the global metric.
+    mean_ : ndarray of shape (n_features,)
+        What is subtracted from rows.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by, if columns are standardised.
+    t_ : float
+        The t given or chosen for the global metric.
+    diagnostics_ : dict
+        Pairs, condition numbers, ridge, constant columns.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        How many columns the rows have.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if they are all strings.
 
     Examples
     --------
@@ -99,14 +134,22 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> LocalGMML:
-        """Learns the global metric, then those of the classes or clusters, and keeps the rows.
+        """Learn the global metric, then those of the classes or clusters, and keep the rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows, which are kept.
         y : array-like of shape (n_samples,)
-        groups : array-like of shape (n_samples,), optional
-            As for ``GMML``.
+            Their classes.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, such as its speaker: no group is split between training and held-out rows when
+            something is chosen.
+
+        Returns
+        -------
+        self : LocalGMML
+            The fitted classifier.
         """
         k = count("n_neighbors", self.n_neighbors, 1)
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
@@ -124,18 +167,40 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.share_path_: Floats = np.array(learned["share_path"], dtype=np.float64).reshape(-1, 2)
         self.local_maps_: Floats = np.stack(learned["maps"])
         self.groups_: NDArray[np.uint32] = learned["groups"]
-        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.diagnostics_: dict[str, Any] = Diagnostics(json.loads(learned["diagnostics"]))
         self.classes_, self._codes, self._rows = classes, codes, learned["rows"]
         warn_of_labels(classes, len(y))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The class with the most votes.
+        """
         winners, _ = self._classify(X)
         return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> Floats:
-        """The share of neighbours in each class, in the order of ``classes_``."""
+        """Return the share of neighbours in each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_queries, n_classes)
+            Shares, in the order of ``classes_``.
+        """
         _, votes = self._classify(X)
         return votes / votes.sum(axis=1, keepdims=True)
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import _mahala
 from ._common import csr_parts, issparse, threads
 from ._constraint_input import stacked
+from ._diagnostics import Diagnostics
 from ._native import frozen, kept
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,15 @@ class MahalanobisDistance:
     """A learned distance between two points, as scikit-learn's ``metric`` wants it.
 
     Independent of the estimator it came from, and picklable.
+
+    Parameters
+    ----------
+    linear_map : array-like of shape (n_components, n_features)
+        L of the distance ``|L (u - v)|``.
+    weight_outside : float or None, default=None
+        The weight of what lies outside the span of the rows of L, which then are orthogonal.
+    scale : array-like of shape (n_features,), default=None
+        What columns are divided by before that weight; None for 1.
 
     Examples
     --------
@@ -66,16 +76,17 @@ class MetricMixin(BaseEstimator):
     n_jobs: int | None
 
     def transform(self, X: Any) -> Floats:
-        """Rows in coordinates where the learned distance is Euclidean.
+        """Transform rows to coordinates where the learned distance is Euclidean.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows as they were given to ``fit``.
 
         Returns
         -------
-        Z : array of shape (n_samples, n_components)
-            ``((X - mean_) / scale_) @ components_.T``
+        Z : ndarray of shape (n_samples, n_components)
+            The coordinates ``((X - mean_) / scale_) @ components_.T``, of float32 if the rows are.
 
         Notes
         -----
@@ -109,40 +120,64 @@ class MetricMixin(BaseEstimator):
         return native.transform(X[None])[0] if X.ndim == 1 else native.transform(X)
 
     def get_mahalanobis_matrix(self) -> Floats:
-        """The matrix A of the squared distance ``(x - y) @ A @ (x - y)``, for rows as they are given."""
+        """Return the matrix A of the squared distance ``(x - y) @ A @ (x - y)``, for rows as they are given.
+
+        Returns
+        -------
+        A : ndarray of shape (n_features, n_features)
+            Symmetric and positive semidefinite.
+        """
         check_is_fitted(self, "components_")
         return _mahala.matrix(self._state())
 
     def get_metric(self) -> MahalanobisDistance:
-        """The learned distance as a function of two points, for ``metric=`` of scikit-learn's estimators.
+        """Return the learned distance as a function of two points, for ``metric=`` of scikit-learn's estimators.
 
         Transforming the rows first is much faster; this is for estimators that cannot be put behind a
         transformation.
+
+        Returns
+        -------
+        distance : MahalanobisDistance
+            A function of two points, which can be pickled.
         """
         check_is_fitted(self, "components_")
         return MahalanobisDistance(_mahala.linear_map(self._state()), self.weight_outside_, self.scale_)
 
     def pair_distance(self, pairs: Any) -> Floats:
-        """The learned distance between the two points of each pair.
+        """Return the learned distance between the two points of each pair.
 
         Parameters
         ----------
-        pairs : array-like of shape (n_pairs, 2, n_features)
+        pairs : array-like of shape (n_pairs, 2, n_features), or two of shape (n_pairs, n_features)
+            Both ends of each pair; or a tuple of two arrays, of first and of second ends.
 
         Returns
         -------
-        distances : array of shape (n_pairs,)
+        distances : ndarray of shape (n_pairs,)
+            The distances.
         """
         check_is_fitted(self, "components_")
         pairs = self._check_pairs(stacked(pairs))
         return _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
 
     def pair_score(self, pairs: Any) -> Floats:
-        """The negated distance: the larger, the more alike."""
+        """Return the negated distance of each pair: the larger, the more alike.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features), or two of shape (n_pairs, n_features)
+            Both ends of each pair; or a tuple of two arrays, of first and of second ends.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_pairs,)
+            Negated distances.
+        """
         return -self.pair_distance(pairs)
 
     def to_onnx(self, path: str | PathLike[str] | None = None, *, dtype: Any = np.float64) -> bytes:
-        """The transformation as an ONNX model, with input ``X`` and output ``Z``.
+        """Return the transformation as an ONNX model, with input ``X`` and output ``Z``.
 
         As ``to_faiss_matrix``, it includes what ``weight_outside_`` weighs.
 
@@ -156,6 +191,7 @@ class MetricMixin(BaseEstimator):
         Returns
         -------
         model : bytes
+            The content of the file.
         """
         check_is_fitted(self, "components_")
         dtype = np.dtype(dtype)
@@ -167,7 +203,7 @@ class MetricMixin(BaseEstimator):
         return model
 
     def to_faiss_matrix(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Matrix and bias of the transformation in single precision: ``Z = X @ matrix.T + bias``.
+        """Return matrix and bias of the transformation in single precision: ``Z = X @ matrix.T + bias``.
 
         What ``faiss.LinearTransform`` takes, and any vector database that stores ``X @ matrix.T``: the bias
         moves all points alike and changes no distance. The user guide has the recipe.
@@ -178,8 +214,10 @@ class MetricMixin(BaseEstimator):
 
         Returns
         -------
-        matrix : array of shape (n_components, n_features), or (n_features, n_features), float32
-        bias : array with as many numbers as the matrix has rows, float32
+        matrix : ndarray of shape (n_components, n_features), or (n_features, n_features), float32
+            The linear map.
+        bias : ndarray with as many numbers as the matrix has rows, float32
+            What is added.
         """
         check_is_fitted(self, "components_")
         matrix = _mahala.whole_map(self._state())
@@ -224,7 +262,7 @@ class MetricMixin(BaseEstimator):
         self._column_means: list[float] | None = learned.get("column_means")
         self.log_eigenvalues_: Floats = learned["log_eigenvalues"]
         self.model_params_: dict[str, Any] = json.loads(learned["params"])
-        self.diagnostics_: dict[str, Any] = json.loads(learned["diagnostics"])
+        self.diagnostics_: dict[str, Any] = Diagnostics(json.loads(learned["diagnostics"]))
         self.t_: float | None = learned.get("t", self.model_params_.get("t_used"))
         selection = self.diagnostics_.get("selection") or {}
         self.t_path_: Floats = np.array(selection.get("curve", []), dtype=np.float64).reshape(-1, 2)

@@ -86,17 +86,21 @@ LEARNERS: dict[str, type[Learner]] = {
 
 
 def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
-    """Writes a fitted metric to a model file (safetensors).
+    """Write a fitted metric to a model file (safetensors).
 
     The command reads it: ``mahala transform model.safetensors rows.csv``. With the training rows, ``mahala
     predict`` and ``load_classifier`` need nothing else.
 
     Parameters
     ----------
-    estimator : fitted GMML, AutoGMML, GMMLPairs, or one of the other methods
+    estimator : GMML, AutoGMML, GMMLPairs, KernelGMML, or one of the other methods
+        The fitted metric.
     path : path
-    X, y : array-like, optional
-        Training rows and labels to keep in the file, transformed.
+        Where to write; the file appears whole or not at all.
+    X : array-like of shape (n_samples, n_features), default=None
+        Training rows to keep in the file, transformed.
+    y : array-like of shape (n_samples,), default=None
+        Their classes.
 
     Examples
     --------
@@ -163,18 +167,36 @@ def check_metric(estimator: Any) -> None:
 
 
 def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner:
-    """Reads a model file, written by ``save`` or by the command.
+    """Read a model file, written by ``save`` or by the command.
 
-    Returns a fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
-    and for GMML with a kernel, a KernelGMML. A file of ``embeddings.Adapter.save`` gives an Adapter.
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    estimator : estimator
+        A fitted estimator of the method that learned the metric; for GMML from pairs, a GMMLPairs,
+        and for GMML with a kernel, a KernelGMML. A file of ``embeddings.Adapter.save`` gives an Adapter.
     """
     return restored(read(path))
 
 
 def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> MahalanobisKNN | LocalGMML:
-    """Reads a model file with its training rows as a fitted classifier, as ``mahala predict`` is.
+    """Read a model file with its training rows as a fitted classifier, as ``mahala predict`` is.
 
-    Returns a LocalGMML if the model has local metrics (``mahala fit --local``).
+    Parameters
+    ----------
+    path : path
+        The file.
+    n_neighbors : int, default=5
+        Neighbours that vote.
+
+    Returns
+    -------
+    classifier : MahalanobisKNN or LocalGMML
+        LocalGMML if the model has local metrics (``mahala fit --local``).
     """
     content = read(path)
     if content["references"] is None:

@@ -21,10 +21,14 @@ class Moments(_mahala.Moments):
     Parameters
     ----------
     n_features : int
+        How many columns the rows have.
 
     Attributes
     ----------
-    n_features, n_samples : int
+    n_features : int
+        How many columns the rows have.
+    n_samples : int
+        How many rows were added.
     classes : list of str
         Class names, in order. Whole numbers come first and are ordered as numbers.
     counts, weights : list
@@ -44,7 +48,24 @@ class Moments(_mahala.Moments):
     """
 
     def update(self, X: Any, y: Any, sample_weight: Any = None, *, n_jobs: int | None = None) -> Moments:
-        """Adds rows. A float64 or float32 array of any layout is read where it lies, without a copy."""
+        """Add rows; a float64 or float32 array of any layout is read where it lies, without a copy.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        n_jobs : int or None, default=None
+            Threads; results do not depend on it.
+
+        Returns
+        -------
+        self : Moments
+            Itself.
+        """
         X = check_array(X, dtype=[np.float64, np.float32])
         y = column_or_1d(y)
         check_consistent_length(X, y)
@@ -55,27 +76,77 @@ class Moments(_mahala.Moments):
         return self
 
     def merge(self, other: Moments) -> Moments:
-        """Adds the rows another instance has seen."""
+        """Add the rows another instance has seen.
+
+        Parameters
+        ----------
+        other : Moments
+            The other instance, which stays as it is.
+
+        Returns
+        -------
+        self : Moments
+            Itself.
+        """
         self.add_moments(other.copy() if other is self else other)
         return self
 
     def subtract(self, other: Moments) -> Moments:
-        """Takes rows away again that were added before."""
+        """Take rows away again that were added before.
+
+        Parameters
+        ----------
+        other : Moments
+            The sums of those rows.
+
+        Returns
+        -------
+        self : Moments
+            Itself.
+        """
         self.take_moments(other.copy() if other is self else other)
         return self
 
     def forget(self, factor: float) -> Moments:
-        """Lets what was seen so far count for less: all weights are multiplied by a factor in (0, 1]."""
+        """Let what was seen so far count for less.
+
+        Parameters
+        ----------
+        factor : float in (0, 1]
+            What all weights are multiplied by.
+
+        Returns
+        -------
+        self : Moments
+            Itself.
+        """
         self.fade(float(factor))
         return self
 
     def copy(self) -> Moments:
-        """An independent copy."""
+        """Return an independent copy.
+
+        Returns
+        -------
+        copy : Moments
+            The copy.
+        """
         return Moments.from_bytes(self.to_bytes())
 
     @classmethod
     def from_bytes(cls, bytes: bytes) -> Moments:
-        """Reads what ``to_bytes`` wrote; anything else, or altered bytes, is a ValueError."""
+        """Read what ``to_bytes`` wrote; anything else, or altered bytes, is a ValueError.
+
+        Parameters
+        ----------
+        bytes : bytes
+            What ``to_bytes`` wrote.
+
+        Returns
+        -------
+        moments : Moments
+            The sums.
+        """
         moments = cls(1)
         moments.set_bytes(bytes)
         return moments
@@ -98,6 +169,7 @@ class Window(_mahala.Window):
     Parameters
     ----------
     n_features : int
+        How many columns the rows have.
     length : int
         How many blocks are in the window.
 
@@ -112,7 +184,22 @@ class Window(_mahala.Window):
     """
 
     def push(self, X: Any, y: Any, sample_weight: Any = None) -> Window:
-        """Adds a block of rows; the oldest block leaves if there are too many."""
+        """Add a block of rows; the oldest block leaves if there are too many.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        self : Window
+            Itself.
+        """
         X = check_array(X, dtype=[np.float64, np.float32])
         self.add_block(Moments(X.shape[1]).update(X, y, sample_weight))
         return self

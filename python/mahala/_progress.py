@@ -16,7 +16,7 @@ WIDTH = 24
 class Progress(NamedTuple):
     """How far a fit is.
 
-    Attributes
+    Parameters
     ----------
     estimator : str
         The name of the class that learns.

@@ -38,11 +38,25 @@ class RecipeGMML(Learner):
         Divide each column by its standard deviation first; ``transform`` does it too.
     n_jobs : int or None, default=None
         Threads; results do not depend on it.
+    verbose : int, default=0
+        With 1, a line tells how far the fit is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
-    components_, mean_, scale_
-        As for GMML.
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map under which the learned distance is Euclidean.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by, if columns are standardised.
+    diagnostics_ : dict
+        Why the fit stopped.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    n_features_in_ : int
+        How many columns the rows have.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of the columns, if they are all strings.
 
     Examples
     --------

@@ -9,9 +9,23 @@ from . import _mahala
 
 
 def geometric_mean(A: ArrayLike, B: ArrayLike, t: float = 0.5) -> NDArray[np.float64]:
-    """The point at t on the geodesic from A (t = 0) to B (t = 1): their weighted geometric mean.
+    """Return the point at t on the geodesic from A (t = 0) to B (t = 1): their weighted geometric mean.
 
     ``A^(1/2) (A^(-1/2) B A^(-1/2))^t A^(1/2)``
+
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+    B : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+    t : float, default=0.5
+        The place between them.
+
+    Returns
+    -------
+    mean : ndarray of shape (n, n)
+        Symmetric and positive definite.
 
     Examples
     --------
@@ -24,7 +38,19 @@ def geometric_mean(A: ArrayLike, B: ArrayLike, t: float = 0.5) -> NDArray[np.flo
 
 
 def riemannian_distance(A: ArrayLike, B: ArrayLike) -> float:
-    """The length of the geodesic from A to B: the norm of ``log(B^(-1/2) A B^(-1/2))``.
+    """Return the length of the geodesic from A to B: the norm of ``log(B^(-1/2) A B^(-1/2))``.
+
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+    B : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+
+    Returns
+    -------
+    value : float
+        The distance.
 
     Examples
     --------
@@ -37,7 +63,19 @@ def riemannian_distance(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def logdet_divergence(A: ArrayLike, B: ArrayLike) -> float:
-    """``tr(A inv(B)) - log det(A inv(B)) - d``: at least 0, and 0 for A = B alone.
+    """Return ``tr(A inv(B)) - log det(A inv(B)) - d``: at least 0, and 0 for A = B alone.
+
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+    B : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+
+    Returns
+    -------
+    value : float
+        The divergence.
 
     Examples
     --------
@@ -49,7 +87,19 @@ def logdet_divergence(A: ArrayLike, B: ArrayLike) -> float:
 
 
 def symmetrized_logdet_divergence(A: ArrayLike, B: ArrayLike) -> float:
-    """``logdet_divergence(A, B) + logdet_divergence(B, A)``.
+    """Return ``logdet_divergence(A, B) + logdet_divergence(B, A)``.
+
+    Parameters
+    ----------
+    A : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+    B : array-like of shape (n, n)
+        Symmetric, up to rounding (1e-6 of its scale), and positive definite.
+
+    Returns
+    -------
+    value : float
+        The divergence.
 
     Examples
     --------

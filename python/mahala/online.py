@@ -96,8 +96,17 @@ class OnlineLearner(TransformerMixin, MetricMixin):
 
         Parameters
         ----------
-        tuples, y, preprocessor
-            As for ``partial_fit``.
+        tuples : array-like of shape (n_tuples, 2 or 3, n_features), or (n_tuples, 2 or 3) with a preprocessor
+            Pairs; or triplets, of which the first point is nearer to the second than to the third.
+        y : array-like of shape (n_tuples,), default=None
+            For pairs: +1 for similar ones, -1 for dissimilar ones; or 1 and 0, or booleans.
+        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
+            What looks points up by row numbers, keys of its index, or whatever the callable understands.
+
+        Returns
+        -------
+        self : estimator
+            Itself.
         """
         for name in ("_online", "n_seen_", "loss_", "_components", "n_features_in_"):
             if hasattr(self, name):

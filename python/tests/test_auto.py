@@ -1,9 +1,11 @@
 """The automatic mode: what it tells, and what it refuses instead of doing something else."""
 
+import json
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mahala import GMML, AutoGMML
+from mahala import GMML, AutoGMML, RecipeGMML
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -70,7 +72,7 @@ def test_more_columns_than_rows_are_learned_from_all_the_same():
 def test_leading_directions_on_demand(wine):
     X, y = wine
     reduced = AutoGMML(reduce=True).fit(X, y)
-    assert all("directions" in recipe for recipe in reduced.recipes_)
+    assert all(recipe["directions"] for recipe in reduced.recipes_)
     assert KNeighborsClassifier().fit(reduced.transform(X), y).score(reduced.transform(X), y) > 0.95
     assert clone(reduced).reduce is True
 
@@ -79,3 +81,20 @@ def test_the_draw_of_folds_is_a_seed(wine):
     X, y = wine
     fit = lambda state: [trial["error"] for trial in AutoGMML(budget=2.0, random_state=state).fit(X, y).trials_]
     assert fit(3) == fit(3) and fit(3) != fit(4) and fit(None) == fit(0)
+
+
+def test_a_recipe_can_be_followed_again(wine):
+    auto = AutoGMML(budget=5.0).fit(*wine)
+    assert all(isinstance(recipe, dict) for recipe in auto.recipes_)
+    for recipe in auto.recipes_:
+        again = RecipeGMML(**recipe).fit(*wine)
+        assert {name: again.get_params()[name] for name in recipe} == recipe
+    if len(auto.recipes_) == 1:
+        assert np.allclose(again.components_, auto.components_)
+
+
+def test_diagnostics_print_on_a_few_lines_and_hold_everything(wine):
+    auto = AutoGMML(budget=5.0).fit(*wine)
+    assert len(repr(auto.diagnostics_)) < 2_000 < len(json.dumps(auto.diagnostics_))
+    assert "in all]" in repr(auto.diagnostics_) and auto.diagnostics_["choice"]["trials"] == auto.trials_
+    assert len(repr(GMML().fit(*wine).diagnostics_)) < 2_000

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import os
 import pathlib
 import pkgutil
@@ -30,6 +31,33 @@ def test_docstrings(name):
         pytest.importorskip(engine, reason=f"{engine} is not installed: pip install '{public.replace('.', '[')}]'")
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert failed == 0
+
+
+#: What numpydoc asks for beyond whole docstrings: sections in another style, extended summaries, See Also and Examples
+#: everywhere, names of single return values.
+STYLE = {"GL01", "GL02", "GL03", "ES01", "SA01", "SA04", "EX01", "RT02", "YD01", "SS06", "PR06"}
+
+
+def documented():
+    """Every public name, and every public method and property of the package's own."""
+    for name in mahala.__all__:
+        thing = getattr(mahala, name)
+        if name == "__version__" or inspect.ismodule(thing):
+            continue
+        yield f"mahala.{name}"
+        for member, value in inspect.getmembers(thing) if inspect.isclass(thing) else ():
+            owner = getattr(value.fget if isinstance(value, property) else value, "__module__", None)
+            if not member.startswith("_") and str(owner).startswith("mahala"):
+                yield f"mahala.{name}.{member}"
+
+
+def test_docstrings_are_whole():
+    validate = pytest.importorskip("numpydoc.validate").validate
+    wrong = {f"{name}: {code} {text}" for name in documented() for code, text in validate(name)["errors"] if code not in STYLE}
+    assert not wrong, "\n".join(sorted(wrong))
+    for path in pathlib.Path(mahala.__path__[0]).glob("*.py"):
+        vague = re.search(r"^ +As (for|everywhere|in) .*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert vague is None, f"{path.name}: {vague}"
 
 
 #: Where the code of these documents runs instead: the gallery by its program, stores each in an environment of its own.

@@ -38,6 +38,7 @@ from mahala import (
     MahalanobisKNN,
     MahalanobisKNNRegressor,
     MahalanobisNearestNeighbors,
+    PairClassifier,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -121,6 +122,7 @@ ESTIMATORS = [
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions
     # and warns that it has no others; test_pairs.py goes through the rest by hand.
     GMMLPairs(),
+    PairClassifier(ITML()),
 ]
 
 

@@ -178,7 +178,7 @@ def test_the_kernel_is_chosen_where_it_helps(tmp_path, command):
     T, truth = shells(300, 1)
     auto = KernelGMML(kernel="auto").fit(X, y)
     assert auto.kernel_ == "rbf" and auto.landmarks_.shape == (200, 6) and auto.gamma_ > 0
-    assert "without a kernel" in auto.reason_ and len(auto.trials_) > 300 and "RBF" in auto.recipes_[0]
+    assert "without a kernel" in auto.reason_ and len(auto.trials_) > 300
     scores = [MahalanobisKNN(metric=metric).fit(X, y).score(T, truth) for metric in (auto, AutoGMML())]
     assert scores[0] > scores[1] + 0.05, scores
     # The command chooses the same, and writes the same file.

@@ -17,8 +17,12 @@ class Euclidean(Learner):
 
     Attributes
     ----------
-    components_, mean_, scale_
-        As for GMML.
+    components_ : ndarray of shape (n_components, n_features)
+        The linear map under which the distance is Euclidean.
+    mean_ : ndarray of shape (n_features,)
+        What ``transform`` subtracts.
+    scale_ : ndarray of shape (n_features,) or None
+        What it divides by, if ``standardize``.
 
     Examples
     --------

@@ -69,13 +69,19 @@ class MLKR(Learner):
         self.n_jobs = n_jobs
 
     def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Learns from rows and a number for each.
+        """Learn from rows and a number for each.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows.
         y : array-like of shape (n_samples,)
-            The target of each row.
+            The number of each row.
+
+        Returns
+        -------
+        self : MLKR
+            The fitted metric.
         """
         X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
         self._keep(_mahala.learn_targets(X, np.ascontiguousarray(y, dtype=np.float64), self._plan()))
