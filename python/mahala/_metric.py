@@ -19,6 +19,8 @@ from ._diagnostics import Diagnostics
 from ._native import frozen, kept
 
 Floats = NDArray[np.float64]
+#: Multiplications up to which the compiled part stays on the caller's thread: then nobody is asked how many there may be.
+FEW = 2**20
 
 
 class MahalanobisDistance:
@@ -98,7 +100,8 @@ class MetricMixin(BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csr")
         if issparse(X):
             return self._native().transform_sparse(csr_parts(X), threads(self.n_jobs)).astype(X.dtype, copy=False)
-        return self._native().transform(X, threads(self.n_jobs))
+        few = len(X) * self.components_.size <= FEW
+        return self._native().transform(X, None if few else threads(self.n_jobs))
 
     def transform_array(self, X: NDArray[Any]) -> NDArray[Any]:
         """Transform a NumPy array without scikit-learn's checks: for one row at a time, as a server gets them.
