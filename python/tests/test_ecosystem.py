@@ -1,12 +1,14 @@
 """Pipelines, searches, pickles and data frames."""
 
 import pickle
+import warnings
 
 import joblib
+import mahala
 import numpy as np
 import pytest
 from mahala import GMML, AutoGMML, GMMLPairs, MahalanobisKNN, Moments, Window
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -129,3 +131,27 @@ def test_states_are_numpy_arrays(wine):
     assert isinstance(gmml.diagnostics_, dict) and isinstance(gmml.t_, float)
     assert GMML(t=0.5).fit(*wine).scale_ is None
     assert "GMMLPairs" in repr(GMMLPairs()) and "178" in repr(Moments(13).update(*wine))
+
+
+TRANSFORMERS = [
+    getattr(mahala, name)
+    for name in mahala.__all__
+    if isinstance(getattr(mahala, name), type) and issubclass(getattr(mahala, name), TransformerMixin) and "Pair" not in name
+]
+
+
+@pytest.mark.parametrize("kind", TRANSFORMERS)
+def test_every_transformer_names_its_columns_keeps_types_and_shows_itself(wine, kind):
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(StandardScaler().fit_transform(wine[0])[:, :5], columns=list("abcde")).astype(np.float32)
+    # Enough to learn something; what did not converge has names, too.
+    few = {"max_iter": 20, "budget": 1.0}
+    estimator = kind(**{name: value for name, value in few.items() if name in kind._get_param_names()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        named = estimator.set_output(transform="pandas").fit_transform(X, wine[1])
+    assert list(named) == [f"{kind.__name__.lower()}{i}" for i in range(named.shape[1])] == estimator.get_feature_names_out().tolist()
+    assert (named.dtypes == np.float32).all() and estimator.feature_names_in_.tolist() == list("abcde")
+    assert kind.__name__ in estimator._repr_html_()
+    with pytest.raises(ValueError, match="feature names should match|feature names must be in the same order"):
+        estimator.transform(X[list("edcba")])
