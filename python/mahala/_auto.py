@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from . import _mahala
-from ._common import auto_plan, check_classes, class_names, encode, issparse, keep_choice
+from ._common import auto_plan, auto_splits, check_classes, class_names, count, encode, issparse, keep_choice, number
 from ._gmml import check_two, is_label_sets
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_error, warn_of_labels
@@ -32,6 +32,20 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         At most this many times the work of a fit that chooses t alone.
     max_samples : int or float in (0, 1], default=2000
         Choose on at most this many rows, or on this share of them, drawn at random.
+    scoring : str, default='knn-error'
+        What is chosen by: 'knn-error', 'balanced-error', 'r@1', 'recall@5' (or another number), 'map@r', 'mrr', 'ndcg@10' (or
+        another number), or 'roc-auc' and 'eer' of pairs.
+    similarity : {'l2', 'cosine'}, default='l2'
+        Whether rows are compared by their distance, or by the cosine of what ``transform`` gives.
+    cv : int, splitter, iterable of splits, or None, default=None
+        What is held out: as many folds, or the splits of a scikit-learn splitter. None: three or five folds, of whole groups if
+        there are groups.
+    folds_over : {'rows', 'groups', 'classes'} or None, default=None
+        What is held out together; 'classes' is for classes that are not known yet. None: groups if there are groups, else rows.
+    time_limit : float or None, default=None
+        Stop after this many seconds with the best so far.
+    max_trials : int or None, default=None
+        Stop after this many trials (``diagnostics_['choice']['trials_done']`` of another fit) with the best so far.
     random_state : int, RandomState instance or None, default=None
         Decides the folds. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
@@ -54,8 +68,10 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         What was blended, the best first, as parameters of ``RecipeGMML``: ``RecipeGMML(**auto.recipes_[0])`` follows it.
     reason_ : str
         Why, in a sentence.
+    verdict_ : str
+        Whether it is worth it: what is gained over the plain distance on held-out rows, with an interval.
     trials_ : list of dict
-        Everything tried, with its cross-validated error.
+        Everything tried, with its cross-validated loss: the error, or one minus the score.
     diagnostics_ : dict
         The same for machines, with the folds and the work done.
     classes_ : ndarray of shape (n_classes,)
@@ -77,6 +93,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
 
     recipes_: list[dict[str, Any]]
     reason_: str
+    verdict_: str
     trials_: list[dict[str, Any]]
 
     def __init__(
@@ -86,6 +103,12 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         n_neighbors: int = 5,
         budget: float = 20.0,
         max_samples: int | float = 2_000,
+        scoring: str = "knn-error",
+        similarity: str = "l2",
+        cv: Any = None,
+        folds_over: str | None = None,
+        time_limit: float | None = None,
+        max_trials: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -94,6 +117,12 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.n_neighbors = n_neighbors
         self.budget = budget
         self.max_samples = max_samples
+        self.scoring = scoring
+        self.similarity = similarity
+        self.cv = cv
+        self.folds_over = folds_over
+        self.time_limit = time_limit
+        self.max_trials = max_trials
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -124,11 +153,18 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))
         check_two(classes)
-        plan = auto_plan(self, "auto", X, groups, reduce=bool(self.reduce))
+        more = {"criterion": self.scoring, "similarity": self.similarity, "folds_over": self.folds_over}
+        if self.max_trials is not None:
+            more["max_trials"] = count("max_trials", self.max_trials, 0)
+        more |= auto_splits(self.cv, X, y, groups)
+        plan = auto_plan(self, "auto", X, None if "splits" in more else groups, reduce=bool(self.reduce), **more)
+        if self.time_limit is not None:
+            plan["time_limit"] = number("time_limit", self.time_limit)
         self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
         self.classes_: NDArray[Any] = classes
         warn_of_labels(classes, len(y))
-        warn_of_error(self.diagnostics_["choice"]["error"], codes)
+        if self.scoring == "knn-error" and self.diagnostics_["choice"]["error"] is not None:
+            warn_of_error(self.diagnostics_["choice"]["error"], codes)
         return self
 
     def _keep(self, learned: dict[str, Any]) -> None:

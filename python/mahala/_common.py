@@ -233,15 +233,26 @@ def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> 
     return plan(method, parameters | more, estimator.n_jobs, groups=names, progress=reporter(estimator))
 
 
+def auto_splits(cv: Any, X: Any, y: Any, groups: Any) -> dict[str, Any]:
+    """What the automatic mode chooses on: by default nothing is said, else a number of folds or splits."""
+    if cv is None:
+        return {}
+    if isinstance(cv, Integral):
+        return {"folds": count("cv", cv, 2)}
+    n, splits = folds(cv, X, y, groups, used=True)["splits"]
+    return {"splits": (n, [(train.tolist(), held_out.tolist()) for train, held_out in splits])}
+
+
 def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:
     """What the automatic mode chose, why, and all that it tried; of an earlier fit nothing is left."""
-    for name in ("recipes_", "reason_", "trials_"):
+    for name in ("recipes_", "reason_", "verdict_", "trials_"):
         if hasattr(estimator, name):
             delattr(estimator, name)
     if choice:
         estimator.t_ = choice["recipes"][0]["t"]
         estimator.recipes_ = [recipe_parameters(recipe) for recipe in choice["recipes"]]
         estimator.reason_ = choice["reason"]
+        estimator.verdict_ = choice["verdict"]
         estimator.trials_ = choice["trials"]
 
 

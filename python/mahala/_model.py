@@ -305,7 +305,9 @@ def chosen_by(params: dict[str, Any]) -> dict[str, Any]:
 
 def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs:
     if params.get("method") == "auto":
-        return AutoGMML(**chosen_by(params), reduce=params.get("reduce", False))
+        judged = {"scoring": "criterion", "similarity": "similarity", "folds_over": "folds_over", "cv": "folds", "max_trials": "max_trials"}
+        given = {ours: params[theirs] for ours, theirs in judged.items() if theirs in params}
+        return AutoGMML(**chosen_by(params), **given, reduce=params.get("reduce", False))
     wanted = common(params)
     # A prior that was given as a matrix is not in the file.
     if params.get("prior", "identity") != "matrix":

@@ -1,10 +1,12 @@
 //! Where the work runs: threads, Ctrl-C, and errors on their way to Python.
 
 use mahala::Error;
+use mahala::progress::{Step, Stop};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -169,4 +171,12 @@ fn default_threads() -> usize {
     }
     let set = |name| std::env::var(name).ok()?.trim().parse().ok().filter(|&threads: &usize| threads > 0);
     set("RAYON_NUM_THREADS").or_else(|| set("OMP_NUM_THREADS")).unwrap_or(0)
+}
+
+/// Progress that stops when the caller pressed Ctrl-C.
+pub(crate) fn until(cancelled: &AtomicBool) -> impl FnMut(Step) -> ControlFlow<Stop> {
+    |_| {
+        let stop = cancelled.load(Ordering::Relaxed);
+        if stop { ControlFlow::Break(Stop::Cancelled) } else { ControlFlow::Continue(()) }
+    }
 }

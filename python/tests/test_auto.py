@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from mahala import GMML, AutoGMML, RecipeGMML
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 
@@ -98,3 +99,46 @@ def test_diagnostics_print_on_a_few_lines_and_hold_everything(wine):
     assert len(repr(auto.diagnostics_)) < 2_000 < len(json.dumps(auto.diagnostics_))
     assert " ..." in repr(auto.diagnostics_) and auto.diagnostics_["choice"]["trials"] == auto.trials_
     assert len(repr(GMML().fit(*wine).diagnostics_)) < 2_000 and "in all]" in repr(GMML().fit(*wine).diagnostics_)
+
+
+@pytest.mark.parametrize("scoring", ["balanced-error", "r@1", "recall@5", "map@r", "mrr", "ndcg@10", "roc-auc", "eer"])
+def test_any_score_can_be_chosen_by_under_both_similarities(wine, scoring):
+    X, y = wine
+    for similarity in ("l2", "cosine"):
+        auto = AutoGMML(scoring=scoring, similarity=similarity, random_state=1).fit(X, y)
+        choice = auto.diagnostics_["choice"]
+        assert (choice["criterion"], choice["similarity"]) == (scoring, similarity)
+        plain = next(one["error"] for one in choice["references"] if one["name"] == "Euclidean")
+        assert choice["error"] <= plain
+
+
+def test_what_is_held_out_can_be_said(wine):
+    X, y = wine
+    errors = {}
+    for name, settings in {
+        "default": {},
+        "folds": {"cv": 4},
+        "splitter": {"cv": StratifiedKFold(3, shuffle=True, random_state=0)},
+        "splits": {"cv": [(np.arange(0, 178, 2), np.arange(1, 178, 2))]},
+        "classes": {"folds_over": "classes", "scoring": "r@1"},
+    }.items():
+        auto = AutoGMML(**settings).fit(X, y)
+        errors[name] = auto.diagnostics_["choice"]["folds"]
+        assert auto.verdict_
+    assert errors["splitter"] == 3 and errors["splits"] == 1 and errors["classes"] == 3
+    with pytest.raises(ValueError, match="criterion is 'accuracy'"):
+        AutoGMML(scoring="accuracy").fit(X, y)
+    with pytest.raises(ValueError, match="similarity"):
+        AutoGMML(similarity="dot").fit(X, y)
+    with pytest.raises(ValueError, match="folds_over"):
+        AutoGMML(folds_over="groups").fit(X, y)
+
+
+def test_as_many_trials_give_the_same_metric_as_the_time_that_they_took(wine):
+    X, y = wine
+    short = AutoGMML(time_limit=1e-9).fit(X, y)
+    done = short.diagnostics_["choice"]
+    assert done["cut_short"] and done["trials_done"] == 0
+    again = AutoGMML(max_trials=9).fit(X, y)
+    assert again.diagnostics_["choice"]["trials_done"] == 9
+    assert (AutoGMML(max_trials=0).fit(X, y).components_ == short.components_).all()

@@ -185,10 +185,6 @@ fn what_cannot_be_is_refused_in_words() {
         );
     }
     place.refuses(
-        &fit("--method auto --time-limit 1e-9"),
-        "error: the time was up before everything was chosen, and nothing is written\nhint: a longer --time-limit, less to try (--set budget=2), or --method gmml, which chooses t alone",
-    );
-    place.refuses(
         &fit("--method mmc --lambda 1"),
         "error: --lambda has no effect on mmc\nhint: it goes with --method gmml; parameters of mmc are set with --set KEY=VALUE",
     );
@@ -275,4 +271,21 @@ fn hopeless_pairs_get_a_model_or_an_error_in_words() {
             assert!(fitted || !hopeful || method == "gmml", "{pairs} {method}");
         }
     }
+}
+
+#[test]
+fn a_search_whose_time_is_up_writes_the_best_so_far_and_says_so() {
+    let place = Place::new();
+    let ran = place.ok("fit iris.csv --label label -o m.st --time-limit 1e-9");
+    assert!(ran.stderr.contains("limit of time reached"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("chose: all pairs at t = 0.5\nthis is GMML at t = 0.5\n"), "{}", ran.stderr);
+    place.ok("fit iris.csv --label label -o same.st --set max_trials=0");
+    assert_eq!(place.model("m.st").metric, place.model("same.st").metric);
+    let ran = place
+        .ok("fit iris.csv --label label -o m.st --criterion map@r --similarity cosine --folds-over classes");
+    assert!(
+        ran.stderr.contains("map@r") && ran.stderr.contains("Euclidean (for comparison)"),
+        "{}",
+        ran.stderr
+    );
 }

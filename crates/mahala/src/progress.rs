@@ -14,17 +14,25 @@ pub struct Step {
     pub total: Option<usize>,
     /// The objective there, if there is one and it is known.
     pub objective: Option<f64>,
+    /// What is being tried, by a method that chooses; its objective is then the best so far.
+    pub trying: Option<&'static str>,
 }
 
 impl Step {
     /// One more iteration of a method that does not know how many there will be.
     pub fn iteration(done: usize, objective: Option<f64>) -> Self {
-        Self { done, total: None, objective }
+        Self { done, total: None, objective, trying: None }
     }
 
     /// `done` of `total`.
     pub fn of(done: usize, total: usize) -> Self {
-        Self { done, total: Some(total), objective: None }
+        Self { done, total: Some(total), objective: None, trying: None }
+    }
+
+    /// The same step of a method that chooses: what is being tried, and the best so far.
+    #[must_use]
+    pub fn trying(self, what: &'static str, best: Option<f64>) -> Self {
+        Self { trying: Some(what), objective: best, ..self }
     }
 }
 
@@ -38,7 +46,7 @@ pub enum Stop {
 }
 
 /// The caller's side of the protocol: told of every step, and breaks to stop the computation. A method that
-/// iterates then returns its best metric so far; what has none yet returns [`Error::Cancelled`](crate::Error::Cancelled).
+/// iterates then returns its best metric so far, and so does the automatic mode where the time is up; what has none yet returns [`Error::Cancelled`](crate::Error::Cancelled).
 pub type Progress<'a> = dyn FnMut(Step) -> ControlFlow<Stop> + 'a;
 
 /// Reports nothing and never stops: `gmml.fit_with(&data, &FitOptions::default(), &mut silent)`.

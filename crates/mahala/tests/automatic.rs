@@ -338,7 +338,11 @@ fn what_cannot_be_chosen_on_is_refused() {
         auto.fit_with(&data, &FitOptions::default(), &mut |_| ControlFlow::Break(Stop::Cancelled)),
         Err(Error::Cancelled)
     ));
-    for auto in [Auto { k: 0, ..auto }, Auto { budget: 0.5, ..auto }, Auto { budget: f64::NAN, ..auto }] {
+    for auto in [
+        Auto { k: 0, ..auto.clone() },
+        Auto { budget: 0.5, ..auto.clone() },
+        Auto { budget: f64::NAN, ..auto.clone() },
+    ] {
         assert!(matches!(auto.fit(&data), Err(Error::Parameter { .. })));
     }
     let alone = Dataset::new(Rows::new(vec![1.0, 2.0], 1).unwrap(), Labels::new(["a", "b"])).unwrap();

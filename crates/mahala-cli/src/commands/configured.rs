@@ -2,6 +2,7 @@
 
 use crate::options::kernel::KernelArgs;
 use crate::options::method::{LIMITS, Method, MethodArgs};
+use crate::terminal::signals;
 use anyhow::{Result, anyhow};
 use clap::ValueEnum as _;
 use mahala::gmml::FitOptions;
@@ -137,6 +138,7 @@ impl Configured {
         let progress = &mut |step: Step| {
             tell(step);
             match self.time_limit {
+                _ if signals::is_stopped() => ControlFlow::Break(Stop::TimeUp),
                 Some(limit) if start.elapsed() >= limit => ControlFlow::Break(Stop::TimeUp),
                 _ => ControlFlow::Continue(()),
             }
@@ -180,6 +182,9 @@ pub(crate) fn configure(
     setup: &Setup,
 ) -> Result<Vec<Configured>> {
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
+    if args.keep_best {
+        signals::stop_at_interrupt();
+    }
     let configured = |&method: &Method| {
         let learner = match method {
             Method::Gmml => None,
@@ -210,6 +215,15 @@ fn parameters(keys: &[String], args: &MethodArgs, gmml: &Gmml, selection_rows: O
     }
     if let Some(limit) = args.max_iterations {
         LIMITS.iter().for_each(|key| put(key, json!(limit)));
+    }
+    if let Some(criterion) = args.criterion {
+        put("criterion", json!(criterion));
+    }
+    if let Some(similarity) = args.similarity {
+        put("similarity", json!(similarity));
+    }
+    if let Some(folds_over) = args.folds_over {
+        put("folds_over", json!(folds_over));
     }
     args.set.iter().for_each(|setting| put(&setting.key, setting.value.clone()));
     Value::Object(fields)

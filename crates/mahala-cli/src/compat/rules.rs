@@ -205,6 +205,10 @@ pub(super) const RULES: &[Rule] = &[
     rule("set", "--set", EVERY_METHOD, ROWS),
     rule("max_iterations", "--max-iterations", EVERY_METHOD, ROWS),
     rule("time_limit", "--time-limit", EVERY_METHOD, ROWS),
+    rule("keep_best", "--keep-best", EVERY_METHOD, ROWS),
+    rule("criterion", "--criterion", AUTOMATIC, &[S::Labels]),
+    rule("similarity", "--similarity", AUTOMATIC, &[S::Labels]),
+    rule("folds_over", "--folds-over", AUTOMATIC, &[S::Labels]),
 ];
 
 pub(super) fn rule_of(key: &str) -> Option<&'static Rule> {

@@ -25,6 +25,9 @@ pub(super) fn check_steering(methods: &[Method], args: &MethodArgs, learn: &Lear
     if args.time_limit.is_some() && methods.iter().all(|method| method.is_closed_form()) {
         bail!("--time-limit has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
     }
+    if args.keep_best && methods.iter().all(|method| method.is_closed_form()) {
+        bail!("--keep-best has no effect: none of the methods iterates\nhint: leave it out; {CLOSED}");
+    }
     Ok(())
 }
 
@@ -35,6 +38,9 @@ fn option_for(key: &str, args: &MethodArgs, learn: &LearnArgs) -> Option<&'stati
         ("rank", "--rank", learn.rank.is_some()),
         ("reduce", "--rank auto", learn.rank == Some(RankArg::Chosen)),
         ("selection_rows", "--selection-rows", learn.selection_rows.is_some()),
+        ("criterion", "--criterion", args.criterion.is_some()),
+        ("similarity", "--similarity", args.similarity.is_some()),
+        ("folds_over", "--folds-over", args.folds_over.is_some()),
         (LIMITS[0], "--max-iterations", args.max_iterations.is_some()),
         (LIMITS[1], "--max-iterations", args.max_iterations.is_some()),
         (LIMITS[2], "--max-iterations", args.max_iterations.is_some()),

@@ -3,6 +3,8 @@
 use crate::options::parse::at_least;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
+use mahala::auto::{Criterion, FoldsOver};
+use mahala::retrieval::Similarity;
 use mahala_baselines::named;
 use serde_json::{Value, json};
 use std::str::FromStr;
@@ -85,6 +87,18 @@ pub(crate) struct MethodArgs {
     /// Stop a fit after this time, with the best metric so far
     #[arg(long, value_name = "SECONDS", value_parser = positive_seconds, hide_short_help = true)]
     pub time_limit: Option<f64>,
+    /// At Ctrl-C stop with the best metric so far, and write it; a second Ctrl-C ends the command
+    #[arg(long, hide_short_help = true)]
+    pub keep_best: bool,
+    /// What the automatic mode chooses by: knn-error, balanced-error, r@1, recall@5, map@r, mrr, ndcg@10, roc-auc or eer
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub criterion: Option<Criterion>,
+    /// How the automatic mode compares rows: by the distance, or by the cosine of what the metric maps them to
+    #[arg(long, value_name = "l2|cosine", value_parser = similarity, hide_short_help = true)]
+    pub similarity: Option<Similarity>,
+    /// What the automatic mode holds out together; classes: for classes that are not known yet
+    #[arg(long, value_name = "rows|groups|classes", value_parser = folds_over, hide_short_help = true)]
+    pub folds_over: Option<FoldsOver>,
 }
 
 impl MethodArgs {
@@ -189,6 +203,22 @@ impl FromStr for Setting {
         };
         let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
         Ok(Self { key: key.trim().to_owned(), value })
+    }
+}
+
+fn similarity(text: &str) -> Result<Similarity, String> {
+    match text.parse() {
+        Ok(found @ (Similarity::L2 | Similarity::Cosine)) => Ok(found),
+        _ => Err("it must be l2 or cosine".into()),
+    }
+}
+
+fn folds_over(text: &str) -> Result<FoldsOver, String> {
+    match text {
+        "rows" => Ok(FoldsOver::Rows),
+        "groups" => Ok(FoldsOver::Groups),
+        "classes" => Ok(FoldsOver::Classes),
+        _ => Err("it must be rows, groups or classes".into()),
     }
 }
 

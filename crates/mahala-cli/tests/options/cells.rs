@@ -160,6 +160,7 @@ impl Cell {
                 Some("the columns a model wants are picked by name; pairs judge it")
             }
             ("--chunks", "fit" | "evaluate") if source == "chunks" => Some("g is the column before the last"),
+            ("--keep-best", _) => Some("it says what Ctrl-C does"),
             ("--format", "export") => Some("it says what the name says, too"),
             ("--keep-rows", "fit") if source == "moments and rows" => {
                 Some("a sample is kept only if asked for; 'never' is what is done")
@@ -236,8 +237,8 @@ fn context(command: &'static str, method: &'static str, source: &'static str, li
 
 fn contexts() -> Vec<Context> {
     let mut all = Vec::new();
-    // As little as the automatic mode can do.
-    let least = |method: &str| if method.starts_with("auto") { "--set budget=1" } else { "" };
+    // Little, but enough for some recipes of every kind.
+    let least = |method: &str| if method.starts_with("auto") { "--set budget=6" } else { "" };
     for method in METHODS {
         let least = least(method);
         let line = format!("t.csv --label y --method {method} {least} --output OUT.st");

@@ -36,8 +36,15 @@ pub(crate) const LEARN: &[Case] = &[
 ];
 
 /// How methods that iterate are steered.
-pub(crate) const STEER: &[Case] =
-    &[case("--max-iterations", "1"), case("--time-limit", "0.000000001"), case("--set", "of the method")];
+pub(crate) const STEER: &[Case] = &[
+    case("--max-iterations", "1"),
+    case("--time-limit", "0.000000001"),
+    case("--keep-best", ""),
+    case("--criterion", "map@r|mrr|eer"),
+    case("--similarity", "cosine"),
+    case("--folds-over", "classes"),
+    case("--set", "of the method"),
+];
 
 /// How a file is read.
 pub(crate) const READ: &[Case] = &[

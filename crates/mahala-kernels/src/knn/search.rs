@@ -211,7 +211,9 @@ fn initial_bounds<N: Rounding>(
 ) {
     let Some((panels, offsets)) = panels.kept() else { return };
     let k = candidates[0].k;
-    let sampled = (150 * k / d).min(offsets.len() / (8 * ROWS));
+    let all = offsets.len() / ROWS;
+    // Few rows of few columns are all scored twice: that is cheaper than to store what a looser bound lets through.
+    let sampled = if all <= 64 && d <= 32 { all } else { (150 * k / d).min(all / 8) };
     if k > ROWS || sampled < 4 {
         return;
     }

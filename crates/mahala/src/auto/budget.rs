@@ -8,7 +8,7 @@ use crate::data::Dataset;
 /// What there is to spend, and what is spent.
 #[derive(Clone, Copy)]
 pub(crate) struct Budget {
-    /// A plain fit that chooses t, or [`LEAST_WORK`] if that is more: what budget and cost are counted in.
+    /// A plain fit that chooses t: what budget and cost are counted in.
     pub(crate) plain: f64,
     /// For everything.
     pub(crate) total: f64,
@@ -17,8 +17,6 @@ pub(crate) struct Budget {
     pub(crate) spent: f64,
 }
 
-/// Below so many multiplications (a fraction of a second) a budget is not worth keeping to.
-const LEAST_WORK: f64 = 2e8;
 /// The share of the budget for trials; the rest is for the blend.
 const FOR_TRIALS: f64 = 0.8;
 /// Multiplications of one solution, over d³.
@@ -30,7 +28,6 @@ impl Budget {
         let (n, d) = (part.len() as f64, part.columns() as f64);
         // Five folds of twenty searches, six solutions.
         let plain = 100.0 * 0.16 * n * n * d + 6.0 * (n * d * d + SOLUTION * d.powi(3));
-        let plain = plain.max(LEAST_WORK);
         let total = auto.budget * plain;
         Self { plain, total, limit: total, spent: 0.0 }
     }
@@ -68,7 +65,8 @@ pub(crate) fn trial(fold: &Fold, columns: usize, recipe: &Recipe, values: usize)
     let r = recipe.directions.unwrap_or(columns) as f64;
     let d = columns as f64;
     let searches = values as f64 * test * voters * r;
-    let round = train * train * r + 20.0 * train * r * r + SOLUTION * r.powi(3);
+    // Two searches, two products with a Laplacian's rows, a solution.
+    let round = train * train * r + 2.0 * train * r * r + SOLUTION * r.powi(3);
     let start = if recipe.directions.is_none() { SOLUTION * d.powi(3) } else { train * d * r };
     searches + recipe.rounds.len() as f64 * round + start
 }

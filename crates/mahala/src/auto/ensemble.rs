@@ -11,14 +11,16 @@
 //! most of them.
 
 use crate::auto::Trial;
+use crate::auto::criterion::{Judge, Losses};
 use crate::auto::evaluator::Ground;
-use crate::auto::folds::{Fold, WRONG_AT_K, difference};
-use crate::auto::race::smoothed;
+use crate::auto::folds::{Fold, difference};
+use crate::auto::kinds::Kind;
 use crate::auto::recipe::Recipe;
-use crate::auto::search::{Kind, Search, in_pool};
+use crate::auto::search::{Going, Search, in_pool};
+use crate::data::Rows;
 use crate::data::column_stats::ColumnStatistics;
-use crate::data::{Dataset, Rows};
 use crate::error::{Error, Result};
+use crate::gmml::Diagnostics;
 use crate::metric::Metric;
 use crate::neighbors::Knn;
 use faer::Mat;
@@ -30,12 +32,16 @@ use mahala_kernels::workspace::Workspace;
 const EACH: usize = 4;
 /// Recipes in a blend.
 const MEMBERS: usize = 8;
+/// Sizes of blends that are compared.
+const SIZES: [usize; 5] = [1, 2, 3, 5, 8];
 /// How much more error a member may have than the best recipe.
 const WITHIN: f64 = 1.3;
+/// What a member must weigh against the heaviest: others change nothing, and each has to be learned on all rows.
+const LEAST_WEIGHT: f64 = 0.1;
 /// So many rows say as much as the prior for simple recipes.
 const PRIOR_ROWS: f64 = 200.0;
 /// Rows whose neighbourhoods are measured.
-const MEASURED: usize = 500;
+const MEASURED: usize = 100;
 
 impl Search<'_, '_> {
     /// The best two recipes of each kind and two more that start differently, if they are not far behind the best of
@@ -44,15 +50,15 @@ impl Search<'_, '_> {
         let order = self.ranking();
         let Some(&first) = order.first() else { return Vec::new() };
         let best = &self.trials[first];
-        if best.recipe.t.is_none() {
+        if best.recipe.is_plain() {
             return vec![(best.recipe.clone(), 1.0)];
         }
-        let depth = self.wrong[first].len();
+        let depth = self.losses[first].len();
         let mut scored: Vec<(usize, f64)> = order
             .into_iter()
             .filter(|&i| {
                 let near = self.trials[i].smoothed <= WITHIN * best.smoothed;
-                self.trials[i].recipe.t.is_some() && near && self.wrong[i].len() == depth
+                !self.trials[i].recipe.is_plain() && near && self.losses[i].len() == depth
             })
             .map(|i| (i, self.score(i, first)))
             .collect();
@@ -73,6 +79,8 @@ impl Search<'_, '_> {
                 members.push((kind, trial.recipe.clone(), weight));
             }
         }
+        let most = members.iter().map(|member| member.2).fold(0.0, f64::max);
+        members.retain(|member| member.2 >= LEAST_WEIGHT * most);
         let like = |kind: Kind| members.iter().filter(|member| member.0 == kind).count() as f64;
         members.iter().map(|(kind, recipe, weight)| (recipe.clone(), weight / like(*kind))).collect()
     }
@@ -83,16 +91,19 @@ impl Search<'_, '_> {
     fn score(&self, trial: usize, first: usize) -> f64 {
         let recipe = &self.trials[trial].recipe;
         let gap = self.trials[trial].smoothed - self.trials[first].smoothed;
-        let fit = if gap > 0.0 { gap / self.doubt(trial, first) } else { 0.0 };
+        let fit = if gap > 0.0 { gap / self.difference(trial, first).1 } else { 0.0 };
         let last = recipe.rounds.last().map_or(recipe.t, |round| Some(round.t)).unwrap_or(0.0);
         (-fit - PRIOR_ROWS / (PRIOR_ROWS + self.rows as f64) * (recipe.steps() + 2.0 * last)).exp()
     }
 
     /// The members to blend, and how that does; none if nothing was tried.
-    pub(crate) fn choose(&mut self) -> Result<Option<Blended>> {
+    pub(crate) fn choose(&mut self) -> Going<Option<Blended>> {
+        self.enter("finalists");
+        self.promote()?;
         self.deepen()?;
         let mut members = self.members();
         while self.too_much_to_blend(&members) && members.pop().is_some() {}
+        self.enter("blends");
         match self.ranking().first() {
             None => Ok(None),
             Some(&first) if members.is_empty() => Ok(Some(self.alone(first))),
@@ -100,53 +111,78 @@ impl Search<'_, '_> {
         }
     }
 
+    /// The best recipe alone, where the search was cut short; none if nothing was tried.
+    pub(crate) fn best_so_far(&self) -> Option<Blended> {
+        self.ranking().first().map(|&first| self.alone(first))
+    }
+
     /// The first of the members, as many as do not do worse on held-out rows, by more than
     /// one standard error, than the number that does best; then [`Search::guarded`].
     ///
     /// The best recipe was chosen for its error among hundreds, so that its error flatters it; a blend's does less.
-    fn best_size(&mut self, mut members: Vec<(Recipe, f64)>) -> Result<Blended> {
-        let votes = self.votes_of_blends(&members)?;
-        let wrong: Vec<Vec<u8>> = votes.iter().map(|votes| smoothed(votes)).collect();
-        let total = |votes: &Vec<u8>| votes.iter().map(|&vote| u64::from(vote)).sum::<u64>();
-        let Some(best) = (0..wrong.len()).min_by_key(|&m| total(&wrong[m])) else {
+    fn best_size(&mut self, mut members: Vec<(Recipe, f64)>) -> Going<Blended> {
+        let blends = self.losses_of_blends(&members)?;
+        let loss = |at: usize| blends[at].1.means().0;
+        let Some(best) = (0..blends.len()).min_by(|&a, &b| loss(a).total_cmp(&loss(b))) else {
             return Ok(self.alone(self.ranking()[0]));
         };
-        let near = |&m: &usize| {
-            let (gap, doubt) = difference(&wrong[m], &wrong[best], self.rows);
+        let near = |&at: &usize| {
+            let compared = |at: usize| &blends[at].1.compared;
+            let (gap, doubt) = difference(compared(at), compared(best), self.rows);
             gap <= doubt
         };
-        let last = (0..wrong.len()).rev().find(near).unwrap_or(best);
-        members.truncate(last + 1);
-        let error = share_wrong(&votes[last]);
-        Ok(self.guarded(Blended { members, error, wrong: wrong[last].clone() }))
+        let last = (0..blends.len()).rev().find(near).unwrap_or(best);
+        let (size, losses) = blends[last].clone();
+        members.truncate(size);
+        Ok(self.guarded(Blended { members, error: losses.means().1, losses }))
     }
 
-    /// The votes of the first member, the first two, and so on; fewer where a metric cannot be made.
-    fn votes_of_blends(&mut self, members: &[(Recipe, f64)]) -> Result<Vec<Vec<u8>>> {
-        let mut votes: Vec<Vec<u8>> = vec![Vec::new(); members.len()];
+    /// The losses of some of the first members together, for each size; fewer where a metric cannot be made.
+    fn losses_of_blends(&mut self, members: &[(Recipe, f64)]) -> Going<Vec<(usize, Losses)>> {
+        let sizes: Vec<usize> =
+            (1..=members.len()).filter(|m| SIZES.contains(m) || *m == members.len()).collect();
+        let mut blends: Vec<(usize, Losses)> = sizes.into_iter().map(|m| (m, Losses::default())).collect();
         for at in 0..self.folds.len() {
-            let mut sum = Sum::new(self.folds[at].0.statistics.clone());
-            for m in 0..votes.len() {
-                self.step(&members[m].0, 1)?;
-                let (fold, k) = (&self.folds[at], self.auto.k);
-                let Ok(more) = in_pool(|| votes_with(&mut sum, fold, &members[m], k)) else {
-                    votes.truncate(m);
+            let mut stack = Stack::default();
+            for (m, (recipe, weight)) in members.iter().enumerate() {
+                self.step(recipe, 1)?;
+                let metric = self.metric_on(recipe, at);
+                let (fold, judge) = (self.folds[at].1, self.judge);
+                let added = metric.and_then(|metric| in_pool(|| stack.add(&metric, *weight, fold, judge)));
+                if added.is_err() {
+                    blends.retain(|(size, _)| *size <= m);
                     break;
-                };
-                votes[m].extend(more);
+                }
+                if let Some(blend) = blends.iter_mut().find(|(size, _)| *size == m + 1) {
+                    let Ok(losses) = in_pool(|| stack.losses(fold, judge)) else {
+                        blends.retain(|(size, _)| *size <= m);
+                        break;
+                    };
+                    blend.1.extend(&losses);
+                }
             }
         }
-        Ok(votes)
+        Ok(blends)
+    }
+
+    /// A recipe's metric on one fold: kept, or learned.
+    fn metric_on(&mut self, recipe: &Recipe, fold: usize) -> Result<Metric> {
+        let trial = self.trials.iter().position(|trial| trial.recipe == *recipe);
+        if let Some(metric) = trial.and_then(|trial| self.metrics.remove(&(trial, fold))) {
+            return Ok(metric);
+        }
+        let ground = &self.folds[fold].0;
+        in_pool(|| recipe.fit_on(ground))
     }
 
     /// A blend, or what it gives way to.
     fn guarded(&self, blended: Blended) -> Blended {
         let ranking = self.ranking();
-        let plain = ranking.iter().copied().find(|&i| self.trials[i].recipe.t.is_none());
+        let plain = ranking.iter().copied().find(|&i| self.trials[i].recipe.is_plain());
         let member = |i: &usize| blended.members.iter().any(|member| member.0 == self.trials[*i].recipe);
         let best = ranking.iter().copied().find(member).unwrap_or(ranking[0]);
-        let votes = |trial: usize| &self.wrong[trial][..];
-        match guard(&blended.wrong, votes(best), plain.map(votes), self.rows) {
+        let losses = |trial: usize| &self.losses[trial].compared[..];
+        match guard(&blended.losses.compared, losses(best), plain.map(losses), self.rows) {
             Guard::Keep => blended,
             Guard::Best => self.alone(best),
             Guard::Plain => plain.map_or(blended, |plain| self.alone(plain)),
@@ -156,23 +192,14 @@ impl Search<'_, '_> {
     /// One recipe and how it did.
     fn alone(&self, trial: usize) -> Blended {
         let Trial { recipe, error, .. } = &self.trials[trial];
-        Blended { members: vec![(recipe.clone(), 1.0)], error: *error, wrong: self.wrong[trial].clone() }
+        Blended { members: vec![(recipe.clone(), 1.0)], error: *error, losses: self.losses[trial].clone() }
     }
-}
 
-/// The votes of one fold under a sum with one more member.
-fn votes_with(
-    sum: &mut Sum,
-    (ground, fold): &(Ground<'_>, &Fold),
-    (recipe, weight): &(Recipe, f64),
-    k: usize,
-) -> Result<Vec<u8>> {
-    let own = recipe.fit_on(ground)?;
-    sum.add(&own, *weight, fold.voters.rows(), k)?;
-    // One alone is taken as it is.
-    let metric = if sum.members == 1 { own } else { sum.metric()? };
-    let seen = |part: &Dataset| metric.transform(part.rows());
-    fold.wrong(seen(&fold.voters)?, &seen(&fold.test)?, k)
+    fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
+        let work: f64 = members.iter().map(|(recipe, _)| self.work(recipe, 1)).sum();
+        // Once a fold, and once for all rows.
+        self.budget.is_exceeded_by((self.folds.len() + 1) as f64 * work)
+    }
 }
 
 /// What a blend gives way to.
@@ -186,8 +213,8 @@ enum Guard {
 }
 
 /// A blend gives way to the plain distance where it does worse, and to its best member where it does worse by more than a
-/// standard error, by the quarters of a wrong vote of the same rows.
-fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, rows: usize) -> Guard {
+/// standard error, by the losses of the same rows.
+fn guard(blend: &[f32], best: &[f32], plain: Option<&[f32]>, rows: usize) -> Guard {
     if plain.is_some_and(|plain| difference(blend, plain, rows).0 > 0.0) {
         return Guard::Plain;
     }
@@ -195,25 +222,67 @@ fn guard(blend: &[u8], best: &[u8], plain: Option<&[u8]>, rows: usize) -> Guard 
     if gap > doubt { Guard::Best } else { Guard::Keep }
 }
 
-/// The share of rows that k neighbours get wrong.
-fn share_wrong(votes: &[u8]) -> f64 {
-    votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count() as f64 / votes.len().max(1) as f64
-}
-
 /// Recipes with their weights, the best first, and how they do together.
+#[derive(Debug, Clone)]
 pub(crate) struct Blended {
     pub(crate) members: Vec<(Recipe, f64)>,
-    /// The share of held-out rows put into a wrong class.
+    /// The criterion on held-out rows.
     pub(crate) error: f64,
-    /// The quarters of a wrong vote of every one of them.
-    pub(crate) wrong: Vec<u8>,
+    pub(crate) losses: Losses,
 }
 
 impl Blended {
+    /// A recipe of which nothing is known.
+    pub(crate) fn untried(recipe: Recipe) -> Self {
+        Self { members: vec![(recipe, 1.0)], error: f64::NAN, losses: Losses::default() }
+    }
+
     /// Whether it does better on the same rows by more than a standard error: else the other, simpler, is preferred.
     pub(crate) fn beats(&self, simpler: &Self, rows: usize) -> bool {
-        let (gap, doubt) = difference(&self.wrong, &simpler.wrong, rows);
+        let (gap, doubt) = difference(&self.losses.compared, &simpler.losses.compared, rows);
         gap < -doubt
+    }
+}
+
+/// The rows of a fold as the members of a blend see them, side by side: their distances are the blend's, without its matrix.
+#[derive(Default)]
+struct Stack {
+    columns: usize,
+    voters: Vec<f64>,
+    queries: Vec<f64>,
+    /// One member is taken as it is.
+    alone: Option<(Rows, Rows)>,
+    members: usize,
+}
+
+impl Stack {
+    fn add(&mut self, metric: &Metric, weight: f64, fold: &Fold, judge: Judge) -> Result<()> {
+        let (voters, queries) = (metric.transform(fold.voters.rows())?, metric.transform(fold.test.rows())?);
+        let unit = (weight / neighbourhood(&voters, judge.k)?).sqrt();
+        let beside = |known: &[f64], more: &Rows, before: usize| -> Vec<f64> {
+            let mut all = Vec::with_capacity(known.len() + more.values().len());
+            for i in 0..more.len() {
+                all.extend_from_slice(&known[i * before..(i + 1) * before]);
+                all.extend(more.row(i).iter().map(|x| unit * x));
+            }
+            all
+        };
+        self.voters = beside(&self.voters, &voters, self.columns);
+        self.queries = beside(&self.queries, &queries, self.columns);
+        self.columns += voters.columns();
+        self.members += 1;
+        self.alone = (self.members == 1).then_some((voters, queries));
+        Ok(())
+    }
+
+    fn losses(&self, fold: &Fold, judge: Judge) -> Result<Losses> {
+        if let Some((voters, queries)) = &self.alone {
+            return judge.losses(fold, voters.clone(), queries);
+        }
+        let rows = |values: &[f64]| {
+            Rows::new(values.to_vec(), self.columns).map_err(|_| Error::OutOfRange { what: "the metric" })
+        };
+        judge.losses(fold, rows(&self.voters)?, &rows(&self.queries)?)
     }
 }
 
@@ -222,13 +291,12 @@ struct Sum {
     /// In units of the standard deviations no column outweighs the others, however they are measured.
     statistics: ColumnStatistics,
     l: Mat<f64>,
-    members: usize,
 }
 
 impl Sum {
     fn new(statistics: ColumnStatistics) -> Self {
         let d = statistics.mean.len();
-        Self { statistics, l: Mat::zeros(0, d), members: 0 }
+        Self { statistics, l: Mat::zeros(0, d) }
     }
 
     /// `A += w·A_i/s_i`, with `s_i` of these rows.
@@ -238,7 +306,6 @@ impl Sum {
         let scaled = |i: usize, j: usize| {
             unit * l[(i, j)] * metric.scale().map_or(units[j], |scale| units[j] / scale[j])
         };
-        self.members += 1;
         let before = self.l.nrows();
         self.l = Mat::from_fn(before + l.nrows(), l.ncols(), |i, j| {
             if i < before { self.l[(i, j)] } else { scaled(i - before, j) }
@@ -270,19 +337,29 @@ impl Sum {
     }
 }
 
-/// Follows every recipe on all rows and adds the metrics up.
+/// Follows every recipe on all rows and adds the metrics up; with the diagnostics of the first.
 ///
 /// # Errors
 /// As [`Recipe::fit`].
-pub(crate) fn blend(members: &[(Recipe, f64)], ground: &Ground<'_>, k: usize) -> Result<Metric> {
+pub(crate) fn blend(
+    members: &[(Recipe, f64)],
+    ground: Ground<'_>,
+    k: usize,
+) -> Result<(Metric, Option<Diagnostics>)> {
     if let [(only, _)] = members {
-        return only.fit_on(ground);
+        return only.fit_diagnosed(&ground);
     }
+    // A sum is no more accurate than its largest terms.
+    let judge = ground.judge;
+    let ground = &ground.for_trials(judge);
     let mut sum = Sum::new(ground.statistics.clone());
+    let mut diagnostics = None;
     for (recipe, weight) in members {
-        sum.add(&recipe.fit_on(ground)?, *weight, ground.data.rows(), k)?;
+        let (metric, own) = recipe.fit_diagnosed(ground)?;
+        sum.add(&metric, *weight, ground.data.rows(), k)?;
+        diagnostics = diagnostics.or(own);
     }
-    sum.metric()
+    Ok((sum.metric()?, diagnostics))
 }
 
 /// The mean squared distance to the k-th neighbour; of rows that lie on each other, to their mean.
@@ -304,15 +381,15 @@ fn neighbourhood(rows: &Rows, k: usize) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// The votes on a hundred rows, so many of them all wrong from one on.
-    fn votes(first: usize, wrong: usize) -> Vec<u8> {
-        (0..100).map(|i| if (first..first + wrong).contains(&i) { 4 } else { 0 }).collect()
+    /// The losses of a hundred rows, so many of them 1 from one on.
+    fn losses(first: usize, wrong: usize) -> Vec<f32> {
+        (0..100).map(|i| if (first..first + wrong).contains(&i) { 1.0 } else { 0.0 }).collect()
     }
 
     #[test]
     fn a_blend_that_is_clearly_worse_than_its_best_member_is_not_taken() {
         let of = |blend, best, plain: Option<usize>| {
-            guard(&votes(5, blend), &votes(0, best), plain.map(|wrong| votes(0, wrong)).as_deref(), 100)
+            guard(&losses(5, blend), &losses(0, best), plain.map(|wrong| losses(0, wrong)).as_deref(), 100)
         };
         assert_eq!(of(60, 18, Some(70)), Guard::Best);
         // Eleven rows differ, one more for the worse: within a standard error of three rows.

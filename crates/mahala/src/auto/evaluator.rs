@@ -1,18 +1,21 @@
 //! Where recipes are followed: the training rows and their sums, the coordinates a recipe learns in, and its paths.
 
+use crate::auto::Auto;
+use crate::auto::criterion::Judge;
 use crate::auto::null_directions::NullDirections;
 use crate::auto::recipe::{Recipe, Round};
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
-use crate::gmml::Gmml;
 use crate::gmml::family::{Curve, Order, no_weight};
 use crate::gmml::pencil::Subspace;
 use crate::gmml::regularize::Regularization;
 use crate::gmml::select_t::weighted;
 use crate::gmml::solution::Solution;
+use crate::gmml::{Diagnostics, Gmml};
 use crate::metric::{Metric, project, standardized};
 use crate::pairs::Pairs;
+use crate::retrieval::Similarity;
 use crate::scatter::{ClassWeight, Scatter, ScatterParts};
 use faer::Mat;
 use mahala_kernels::blas::product;
@@ -24,6 +27,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) data: &'a Dataset,
     /// Whether what is learned is judged by votes only, and not returned.
     trial: bool,
+    /// How rows are seen where neighbours are searched.
+    pub(crate) judge: Judge,
     groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
     /// All pairs.
@@ -57,6 +62,7 @@ pub(crate) struct Frame {
     null: Option<Arc<NullDirections>>,
     start: Start,
     trial: bool,
+    judge: Judge,
 }
 
 enum Start {
@@ -75,12 +81,11 @@ pub(crate) enum Path {
 
 impl<'a> Ground<'a> {
     pub(crate) fn of(data: &'a Dataset, groups: Option<&'a Labels>) -> Result<Self> {
-        let (scatter, parts) = match groups {
-            Some(groups) => (Scatter::across_groups(data, groups)?, None),
-            None => {
-                let parts = ScatterParts::of(data)?;
-                (parts.scatter(ClassWeight::Size, 1.0)?, Some(parts))
-            }
+        let (scatter, parts) = if let Some(groups) = groups {
+            (Scatter::across_groups(data, groups)?, None)
+        } else {
+            let parts = ScatterParts::of(data)?;
+            (parts.scatter(ClassWeight::Size, 1.0)?, Some(parts))
         };
         if (0..data.columns()).all(|j| scatter.s()[(j, j)] + scatter.d()[(j, j)] == 0.0) {
             return Err(Error::AllConstant { columns: data.columns() });
@@ -88,6 +93,7 @@ impl<'a> Ground<'a> {
         Ok(Self {
             data,
             trial: false,
+            judge: Auto::default().judge(),
             groups,
             statistics: ColumnStatistics::of(data.rows()),
             null: NullDirections::of(&scatter)?.map(Arc::new),
@@ -98,8 +104,18 @@ impl<'a> Ground<'a> {
     }
 
     /// For trials: small eigenvalues need no relative accuracy.
-    pub(crate) fn for_trials(self) -> Self {
-        Self { trial: true, ..self }
+    pub(crate) fn for_trials(self, judge: Judge) -> Self {
+        Self { trial: true, ..self.judged_by(judge) }
+    }
+
+    /// Neighbours of rounds are searched as this judge sees rows.
+    pub(crate) fn judged_by(self, judge: Judge) -> Self {
+        Self { judge, ..self }
+    }
+
+    /// Whether the sums within classes and between them are known apart.
+    pub(crate) fn has_parts(&self) -> bool {
+        self.parts.is_some()
     }
 
     /// The sums that a recipe is made of.
@@ -140,6 +156,18 @@ impl<'a> Ground<'a> {
         Ok(leading)
     }
 
+    /// The diagnostics of a recipe's first solution, or of its last, if there are rounds.
+    pub(crate) fn diagnostics(&self, recipe: &Recipe, path: &Path) -> Result<Option<Diagnostics>> {
+        Ok(match path {
+            Path::Solved(solution) => Some(solution.diagnostics().clone()),
+            Path::Weights(..) if recipe.t.is_none() => None,
+            Path::Weights(..) => {
+                let r = recipe.pencil_directions(self.data.columns()).unwrap_or(1);
+                Some(self.subspace(recipe, r)?.1.diagnostics().clone())
+            }
+        })
+    }
+
     /// A recipe's coordinates, its last path, and the t on it.
     pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
         let frame = self.frame(recipe)?;
@@ -176,11 +204,19 @@ impl<'a> Ground<'a> {
             null: self.null.clone(),
             start,
             trial: self.trial,
+            judge: self.judge,
         })
     }
 
+    /// The mean that a recipe subtracts. The cosine of rows as they are is that about the origin.
+    pub(crate) fn mean_for(&self, recipe: &Recipe) -> Vec<f64> {
+        let about_origin =
+            recipe.is_plain() && !recipe.standardize && self.judge.similarity == Similarity::Cosine;
+        if about_origin { vec![0.0; self.data.columns()] } else { self.statistics.mean.clone() }
+    }
+
     fn frame_of_columns(&self, recipe: &Recipe) -> Result<Frame> {
-        let mean = self.statistics.mean.clone();
+        let mean = self.mean_for(recipe);
         let scale = recipe.standardize.then(|| self.statistics.scale.clone());
         let rows =
             finite(standardized(self.data.rows().values(), &mean, scale.as_deref()), self.data.columns())?;
@@ -191,7 +227,7 @@ impl<'a> Ground<'a> {
         };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         let (null, start) = (self.null.clone(), Start::Columns(scatter));
-        Ok(Frame { mean, scale, rows, labels, groups, null, start, trial: self.trial })
+        Ok(Frame { mean, scale, rows, labels, groups, null, start, trial: self.trial, judge: self.judge })
     }
 }
 
@@ -224,7 +260,7 @@ impl Frame {
         neighbors: usize,
         shrinkage: Regularization,
     ) -> Result<Path> {
-        let seen = path.rows_at(&path.coordinates(&self.rows), t)?;
+        let seen = self.judge.seen(path.rows_at(&path.coordinates(&self.rows), t)?)?;
         let pairs = Pairs::nearest_across(&seen, &self.labels, self.groups.as_ref(), neighbors)?;
         let shrinkage = match (&self.start, shrinkage) {
             // Here the diagonal is all pairs' S.
@@ -233,7 +269,12 @@ impl Frame {
             }
             _ => shrinkage,
         };
-        self.solve(&Scatter::from_pairs(&self.rows, &pairs)?, shrinkage)
+        let scatter = if self.trial {
+            Scatter::from_pairs_by_laplacian(&self.rows, &pairs)?
+        } else {
+            Scatter::from_pairs(&self.rows, &pairs)?
+        };
+        self.solve(&scatter, shrinkage)
     }
 
     fn solve(&self, scatter: &Scatter, regularization: Regularization) -> Result<Path> {

@@ -1,17 +1,33 @@
-//! The rows divided for the automatic mode, and the vote on those held out.
+//! The rows divided for the automatic mode: what is learned on, what is held out, and what it is compared with.
 
+use crate::auto::criterion::{Criterion, balance};
 use crate::data::folds::Folds;
 use crate::data::random::{Random, Stream};
-use crate::data::{Dataset, Labels, Rows};
-use crate::error::Result;
+use crate::data::{Dataset, Labels};
+use crate::error::{Error, Result};
 use crate::gmml::select_t::choose_rows;
-use crate::neighbors::Knn;
-use crate::neighbors::found::Neighbors;
+use serde::{Deserialize, Serialize};
 
 /// Small data are partitioned again until this many rows were tested.
-const REPEATED_ROWS: usize = 2000;
-/// At most this many rows of a fold are tested.
-const QUERIES: usize = 3000;
+const REPEATED_ROWS: usize = 1000;
+/// And at most so often.
+const REPEATS: usize = 5;
+/// At most this many rows of a partition are tested, about.
+const QUERIES: usize = 2000;
+/// Folds of whole groups, at most.
+const GROUP_FOLDS: usize = 8;
+
+/// What is held out together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FoldsOver {
+    /// Single rows; all other rows vote on them.
+    Rows,
+    /// Whole groups; the rows learned on vote.
+    Groups,
+    /// Whole classes, for classes that are not known yet: rows of held-out classes are searched for among each other.
+    Classes,
+}
 
 /// One division of the rows: what is learned on, what is tested, and what votes on it.
 pub(crate) struct Fold {
@@ -19,93 +35,107 @@ pub(crate) struct Fold {
     /// The groups of those, if there are some.
     pub(crate) groups: Option<Labels>,
     pub(crate) test: Dataset,
-    /// The voters: all rows, each test row but itself; or the rows learned on, where groups must not meet.
+    /// The voters: all rows, or those held out, each test row but itself; or the rows learned on, where groups must not meet.
     pub(crate) voters: Dataset,
     /// The place of each test row among the voters, if it is there.
     pub(crate) own: Option<Vec<usize>>,
+    /// What a query of each class counts for in the balanced error.
+    pub(crate) balance: Vec<f32>,
 }
 
-impl Fold {
-    /// How wrong the vote on each test row is, in [`quarters`], with voters and test rows as a metric sees them.
-    pub(crate) fn wrong(&self, voters: Rows, test: &Rows, k: usize) -> Result<Vec<u8>> {
-        // For k + 2 voters, and one more where a row finds itself.
-        let count = (k + 2 + usize::from(self.own.is_some())).min(voters.len());
-        Ok(quarters(&Knn::new(voters)?.search(test, count)?, self, k))
-    }
+/// How rows are divided.
+pub(crate) struct Division<'a> {
+    pub(crate) over: FoldsOver,
+    pub(crate) groups: Option<&'a Labels>,
+    pub(crate) splits: Option<&'a Folds>,
+    pub(crate) folds: Option<usize>,
+    pub(crate) criterion: Criterion,
+    pub(crate) seed: u64,
 }
 
-/// The bit of a row that k neighbours get wrong.
-pub(crate) const WRONG_AT_K: u8 = 8;
+/// Three folds for large tables, else five.
+fn fold_count(n: usize, columns: usize) -> usize {
+    if n > 3000 || n.saturating_mul(columns) > 1_000_000 { 3 } else { 5 }
+}
 
-/// The most folds that [`divide`] makes.
+/// How often the rows are partitioned.
+pub(crate) fn repeats(n: usize) -> usize {
+    (REPEATED_ROWS / n.max(1)).clamp(1, REPEATS)
+}
+
+/// The most folds that [`Division::of`] makes, unless it is told how many.
 pub(crate) fn most_folds(n: usize, columns: usize) -> usize {
-    let k = if n > 3000 || n.saturating_mul(columns) > 1_000_000 { 3 } else { 5 };
-    // Groups: eight.
-    (k * (REPEATED_ROWS / n.max(1)).clamp(1, 5)).max(8)
+    (fold_count(n, columns) * repeats(n)).max(GROUP_FOLDS)
 }
 
-/// Few rows: five folds, drawn again until some two thousand rows were tested. Many: three. Groups: whole.
-pub(crate) fn divide(data: &Dataset, groups: Option<&Labels>, seed: u64) -> Result<Vec<Fold>> {
-    let n = data.len();
-    let k = if n > 3000 || n * data.columns() > 1_000_000 { 3 } else { 5.min(n) };
-    // Groups are dealt out without chance: there is nothing to repeat.
-    let repeats = if groups.is_some() { 1 } else { (REPEATED_ROWS / n.max(1)).clamp(1, 5) };
-    let partitions = (0..repeats as u32)
-        .map(|r| {
-            let stratified =
-                || Folds::stratified(data.labels(), k, &mut Random::of(seed, Stream::AutoFolds(r)));
-            Folds::choosing(groups, 8, stratified)
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let mut folds = Vec::new();
-    for partition in &partitions {
-        for fold in 0..partition.len() {
-            let (train, test) = partition.split(fold);
-            let kept = choose_rows(test.len(), QUERIES, seed);
-            let test = kept.map_or(test.clone(), |kept| kept.iter().map(|&i| test[i]).collect());
-            let own_groups = groups.map(|groups| groups.subset(&train));
-            let train = data.subset(&train);
-            let voters = if groups.is_some() { train.clone() } else { data.clone() };
-            let own = groups.is_none().then(|| test.clone());
-            folds.push(Fold { train, groups: own_groups, test: data.subset(&test), voters, own });
-        }
-    }
-    Ok(folds)
-}
-
-/// How wrong the vote on each row is, in quarters: two for k neighbours, one each for k − 2 and k + 2.
-fn quarters(found: &Neighbors, fold: &Fold, k: usize) -> Vec<u8> {
-    let (labels, truth) = (fold.voters.labels(), fold.test.labels());
-    let sizes = [(k.saturating_sub(2).max(1), 1), (k, 2 | WRONG_AT_K), (k + 2, 1)];
-    let mut votes = vec![0u32; labels.class_count()];
-    let mut wrong = Vec::with_capacity(found.len());
-    for query in 0..found.len() {
-        votes.fill(0);
-        let own = fold.own.as_ref().map(|own| own[query]);
-        let mut near = found.indices(query).iter().filter(|&&i| Some(i) != own);
-        let (mut counted, mut quarters) = (0, 0);
-        for (size, weight) in sizes {
-            for &i in near.by_ref().take(size - counted) {
-                votes[labels.codes()[i] as usize] += 1;
+impl Division<'_> {
+    /// Few rows: five folds, drawn again until some thousand rows were tested. Many: three. Groups and classes: whole.
+    pub(crate) fn of(&self, data: &Dataset) -> Result<Vec<Fold>> {
+        let n = data.len();
+        let k = self.folds.unwrap_or_else(|| fold_count(n, data.columns())).min(n);
+        let partitions = match (self.splits, self.over) {
+            (Some(splits), _) => vec![splits.clone()],
+            (None, FoldsOver::Groups) => {
+                let groups = self.groups.ok_or(Error::TooFewGroups { what: "folds over groups", seen: 0 })?;
+                vec![Folds::by_group(groups, self.folds.unwrap_or(GROUP_FOLDS))?]
             }
-            counted = size;
-            let most = votes.iter().copied().max().unwrap_or(0);
-            let winner = votes.iter().position(|&v| v == most).unwrap_or(0) as u32;
-            if winner != truth.codes()[query] {
-                quarters += weight;
+            (None, FoldsOver::Classes) => {
+                let random = &mut Random::of(self.seed, Stream::AutoFolds(0));
+                vec![Folds::by_shuffled_group(data.labels(), self.folds.unwrap_or(5), random)?]
             }
-        }
-        wrong.push(quarters);
+            (None, FoldsOver::Rows) => {
+                let random = |repeat: u32| Random::of(self.seed, Stream::AutoFolds(repeat));
+                let stratified = |repeat| Folds::stratified(data.labels(), k, &mut random(repeat));
+                (0..repeats(n) as u32).map(stratified).collect::<Result<Vec<_>>>()?
+            }
+        };
+        let of_partition = |partition: &Folds| -> Vec<Fold> {
+            (0..partition.len())
+                .filter_map(|fold| self.fold(data, partition.len(), partition.split(fold)))
+                .collect()
+        };
+        let folds: Vec<Fold> = partitions.iter().flat_map(of_partition).collect();
+        if folds.is_empty() { Err(Error::NoUsableFold { rows: n }) } else { Ok(folds) }
     }
-    wrong
+
+    fn fold(
+        &self,
+        data: &Dataset,
+        folds: usize,
+        (train, mut test): (Vec<usize>, Vec<usize>),
+    ) -> Option<Fold> {
+        let most = QUERIES.div_ceil(folds.max(1)).max(QUERIES / 5);
+        if let Some(kept) = choose_rows(test.len(), most, self.seed) {
+            test = kept.iter().map(|&i| test[i]).collect();
+        }
+        let train_rows = data.subset(&train);
+        let (voters, mut own) = match (self.splits, self.over) {
+            (Some(_), _) | (None, FoldsOver::Groups) => (train_rows.clone(), None),
+            (None, FoldsOver::Classes) => (data.subset(&test), Some((0..test.len()).collect())),
+            (None, FoldsOver::Rows) => (data.clone(), Some(test.clone())),
+        };
+        if !matches!(self.criterion, Criterion::KnnError | Criterion::BalancedError) {
+            // A query to which nothing is relevant tells nothing.
+            let sizes = voters.labels().class_sizes();
+            let least = if own.is_some() { 2 } else { 1 };
+            let code = |row: usize| data.labels().codes()[row] as usize;
+            let asked: Vec<usize> = (0..test.len()).filter(|&i| sizes[code(test[i])] >= least).collect();
+            test = asked.iter().map(|&i| test[i]).collect();
+            own = own.map(|own: Vec<usize>| asked.iter().map(|&i| own[i]).collect());
+        }
+        let groups = self.groups.map(|groups| groups.subset(&train));
+        let balance = balance(data.labels());
+        let test = data.subset(&test);
+        (!test.is_empty()).then_some(Fold { train: train_rows, groups, test, voters, own, balance })
+    }
 }
 
-/// How much more of the rows that both were tested on is wrong in one than in the other, and the standard error of that.
+/// How much larger one's losses are than the other's on the queries of both, and the standard error of that.
 /// Of `rows` rows, one that was tested several times counts once.
-pub(crate) fn difference(one: &[u8], other: &[u8], rows: usize) -> (f64, f64) {
+pub(crate) fn difference(one: &[f32], other: &[f32], rows: usize) -> (f64, f64) {
     let n = one.len().min(other.len()).max(1) as f64;
     let repeats = (n / rows as f64).max(1.0);
-    let differences = one.iter().zip(other).map(|(&x, &y)| (f64::from(x) - f64::from(y)) / 4.0);
+    let differences = one.iter().zip(other).map(|(&x, &y)| f64::from(x) - f64::from(y));
     let (sum, squares) = differences.fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
     (sum / n, ((squares - sum * sum / n).max(0.0) * repeats).sqrt() / n)
 }

@@ -13,12 +13,14 @@ use crate::auto::budget::Budget;
 use crate::auto::ensemble::{Blended, blend};
 use crate::auto::evaluator::Ground;
 use crate::auto::folds::Fold;
+use crate::auto::kinds::Kind;
 use crate::auto::recipe::Recipe;
-use crate::auto::search::{Kind, Search};
+use crate::auto::search::{Going, Search};
 use crate::auto::{Auto, Trial};
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
+use crate::gmml::Diagnostics;
 use crate::kernel::nystrom::{Features, draw_landmarks};
 use crate::kernel::{Kernel, KernelMap};
 use crate::metric::Metric;
@@ -82,7 +84,8 @@ impl KernelChoice {
             }
             None => (train.clone(), seen(&fold.test)?),
         };
-        Ok(Fold { train, groups: fold.groups.clone(), test, voters, own: fold.own.clone() })
+        let (groups, own, balance) = (fold.groups.clone(), fold.own.clone(), fold.balance.clone());
+        Ok(Fold { train, groups, test, voters, own, balance })
     }
 
     /// Follows recipes in these features and adds the metrics up.
@@ -92,15 +95,23 @@ impl KernelChoice {
         data: &Dataset,
         groups: Option<&Labels>,
         auto: &Auto,
-    ) -> Result<(KernelMap, Metric)> {
+    ) -> Result<(KernelMap, Metric, Option<Diagnostics>)> {
         let features = self.features(data.rows(), auto.seed)?;
         let seen = Dataset::new(features.rows(data.rows())?, data.labels().clone())?;
-        let metric = blend(members, &Ground::of(&seen, groups)?, auto.k)?;
+        let (metric, diagnostics) =
+            blend(members, Ground::of(&seen, groups)?.judged_by(auto.judge()), auto.k)?;
         let l = metric.components();
         let unit = |j: usize| metric.scale().map_or(1.0, |scale| 1.0 / scale[j]);
         let l = Mat::from_fn(l.nrows(), l.ncols(), |i, j| l[(i, j)] * unit(j));
-        features.metric(l.as_ref())
+        let (map, metric) = features.metric(l.as_ref())?;
+        Ok((map, metric, diagnostics))
     }
+}
+
+/// What was tried so far, and in how many steps.
+pub(crate) struct Table<'t> {
+    pub(crate) trials: &'t mut Vec<Trial>,
+    pub(crate) steps: usize,
 }
 
 /// The rows as all kernels are tried on them.
@@ -112,13 +123,13 @@ pub(crate) struct Kernels<'a> {
 
 impl Kernels<'_> {
     /// The best kernel and the best recipes in its features; none if there is no kernel for such rows, or not enough
-    /// left of the budget. What was tried is added to `trials`.
+    /// left of the budget. What was tried is added to the table.
     pub(crate) fn search(
         &self,
         budget: &mut Budget,
-        trials: &mut Vec<Trial>,
+        table: &mut Table<'_>,
         progress: &mut Progress<'_>,
-    ) -> Result<Option<InFeatures>> {
+    ) -> Going<Option<InFeatures>> {
         let landmarks = landmarks_for(self.part.len());
         let mut best: Option<(f64, KernelChoice)> = None;
         for standardize in [false, true] {
@@ -128,7 +139,7 @@ impl Kernels<'_> {
                     try_ridges(search)?;
                     Ok(search.trials.iter().map(|trial| trial.smoothed).reduce(f64::min))
                 };
-                let least = self.within(choice, budget, trials, progress, &mut look)?.flatten();
+                let least = self.within(choice, budget, table, progress, &mut look)?.flatten();
                 if let Some(least) = least
                     && best.is_none_or(|(error, _)| least < error)
                 {
@@ -143,7 +154,7 @@ impl Kernels<'_> {
             search.try_rounds()?;
             Ok(search.choose()?.map(|blended| InFeatures { choice, blended }))
         };
-        Ok(self.within(choice, budget, trials, progress, &mut choose)?.flatten())
+        Ok(self.within(choice, budget, table, progress, &mut choose)?.flatten())
     }
 
     /// Searches in the features of one kernel; none if it is too much work, or no kernel.
@@ -151,10 +162,10 @@ impl Kernels<'_> {
         &self,
         choice: KernelChoice,
         budget: &mut Budget,
-        trials: &mut Vec<Trial>,
+        table: &mut Table<'_>,
         progress: &mut Progress<'_>,
-        search: &mut dyn FnMut(&mut Search<'_, '_>) -> Result<T>,
-    ) -> Result<Option<T>> {
+        search: &mut dyn FnMut(&mut Search<'_, '_>) -> Going<T>,
+    ) -> Going<Option<T>> {
         let work = |fold: &Fold| budget::features(fold, choice.landmarks.min(fold.train.len()));
         let work = self.folds.iter().map(work).sum();
         if budget.forbids(work) {
@@ -164,21 +175,21 @@ impl Kernels<'_> {
         let folds: Result<Vec<Fold>> =
             self.folds.iter().map(|fold| choice.fold(fold, self.auto.seed)).collect();
         let Ok(folds) = folds else { return Ok(None) };
-        let mut inside = match Search::new(self.auto, &folds, self.part, *budget, progress) {
+        let mut inside = match Search::new(self.auto, &folds, self.part, *budget, table.steps, progress) {
             Ok(inside) => inside,
-            Err(Error::Cancelled) => return Err(Error::Cancelled),
+            Err(Error::Cancelled) => return Err(Error::Cancelled.into()),
             Err(_) => return Ok(None),
         };
-        let found = search(&mut inside)?;
-        *budget = inside.budget;
+        let found = search(&mut inside);
+        (*budget, table.steps) = (inside.budget, inside.steps);
         let seen = inside.trials.into_iter().map(|trial| Trial { kernel: Some(choice), ..trial });
-        trials.extend(seen);
-        Ok(Some(found))
+        table.trials.extend(seen);
+        Ok(Some(found?))
     }
 }
 
 /// Directions of pencils, and some t along each.
-fn try_ridges(search: &mut Search<'_, '_>) -> Result<()> {
+fn try_ridges(search: &mut Search<'_, '_>) -> Going<()> {
     for ridge in RIDGES {
         let work = search.folds.len() as f64 * budget::pencil(search.columns);
         if search.budget.forbids(work) {

@@ -5,7 +5,7 @@ use crate::auto::recipe::Recipe;
 use crate::error::Result;
 use crate::footprint::Shape;
 use crate::gmml::FitOptions;
-use crate::learner::{Learned, Learner, Report, Training, fields};
+use crate::learner::{Learned, Learner, Outcome, Report, Training, fields};
 use crate::progress::Progress;
 use crate::scatter::all_pairs::check_labels;
 use serde_json::Value;
@@ -44,12 +44,14 @@ impl Learner for Auto {
         self.peak(shape)
     }
 
-    /// What is observed are thousandths of the budget; an early end is [`Error::Cancelled`](crate::Error::Cancelled).
+    /// What is observed are thousandths of the budget. Where the time is up, the best so far is returned;
+    /// [`Stop::Cancelled`](crate::progress::Stop::Cancelled) is [`Error::Cancelled`](crate::Error::Cancelled).
     fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let data = training.labelled(self.name())?;
         let options = FitOptions { weights: None, groups: training.groups() };
         let fit = self.fit_with(data, &options, progress)?;
-        let report = Report { choice: Some(fit.to_json()), ..Report::closed_form() };
+        let outcome = if fit.cut_short { Outcome::TimeLimit } else { Outcome::ClosedForm };
+        let report = Report { choice: Some(fit.to_json()), outcome, ..Report::closed_form() };
         Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
     }
 }

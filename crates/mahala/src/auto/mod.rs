@@ -6,10 +6,13 @@
 //! the best few of each kind are blended.
 
 mod budget;
+mod criterion;
 mod ensemble;
 mod evaluator;
+mod finals;
 mod folds;
 mod kernels;
+mod kinds;
 mod learner;
 mod names;
 mod null_directions;
@@ -18,19 +21,24 @@ mod recipe;
 mod report;
 mod search;
 
+pub use criterion::Criterion;
+pub use finals::{Gain, Reference};
+pub use folds::FoldsOver;
 pub use kernels::KernelChoice;
 pub use recipe::{Recipe, Round};
 
 use crate::auto::budget::Budget;
+use crate::auto::criterion::Judge;
 use crate::auto::ensemble::{Blended, blend};
 use crate::auto::evaluator::Ground;
-use crate::auto::folds::{divide, most_folds};
-use crate::auto::kernels::{InFeatures, Kernels, landmarks_for};
-use crate::auto::search::{Search, in_pool};
+use crate::auto::folds::{Division, Fold, most_folds};
+use crate::auto::kernels::{InFeatures, Kernels, Table, landmarks_for};
+use crate::auto::search::{End, Search, in_pool};
+use crate::data::folds::Folds;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
-use crate::gmml::{FitOptions, Gmml};
+use crate::gmml::{Diagnostics, FitOptions, Gmml};
 use crate::kernel::KernelMap;
 use crate::learner::Learner as _;
 use crate::metric::Metric;
@@ -39,10 +47,13 @@ use crate::scatter::all_pairs::check_labels;
 use crate::gmml::select_t::choose_rows;
 use crate::gmml::span::InSpan;
 use crate::progress::{Progress, silent};
+use crate::retrieval::Similarity;
 use serde::{Deserialize, Serialize};
 
 /// With a kernel, rows to learn on.
 const KERNEL_ROWS: usize = 20_000;
+/// Columns up to which the metrics of finalists are kept from one use to the next.
+const MOST_KEPT: usize = 800;
 /// Columns from which a table with fewer rows is called wide.
 const WIDE: usize = 100;
 
@@ -58,7 +69,7 @@ const WIDE: usize = 100;
 /// assert!(chosen.trials.iter().any(|trial| trial.recipe == chosen.recipes[0]));
 /// # Ok::<(), mahala::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Auto {
     /// Neighbours that vote.
@@ -66,8 +77,7 @@ pub struct Auto {
     /// Decides the folds.
     pub seed: u64,
     /// Trials and blends take at most this many times the multiplications of a plain fit that chooses t, its neighbour
-    /// searches included, or of 2·10⁸ (a fraction of a second) where a plain fit needs fewer; with kernels, and as many
-    /// kernel fits. Counted beforehand, from the numbers of rows, columns and directions, so that the same is tried on every
+    /// searches included; with kernels, and as many kernel fits. Counted beforehand, from the numbers of rows, columns and directions, so that the same is tried on every
     /// machine; the last fit, of the recipes chosen, to all rows comes on top. [`AutoFit::cost`] tells what was spent.
     pub budget: f64,
     /// Choose on a random subset of at most this many rows. What was chosen is learned on all rows; with a kernel, on
@@ -77,6 +87,20 @@ pub struct Auto {
     pub reduce: bool,
     /// Try kernels, too, and take one if it does clearly better: the metric is then one on kernel values.
     pub kernels: bool,
+    /// What recipes are compared by.
+    pub criterion: Criterion,
+    /// Whether rows are compared by their distance under the metric, or by the cosine of what it maps them to.
+    pub similarity: Similarity,
+    /// What is held out together; whole groups if there are groups, else single rows.
+    pub folds_over: Option<FoldsOver>,
+    /// How many folds; by the size of the table, if none is given.
+    pub folds: Option<usize>,
+    /// Splits of the rows to choose on, instead of folds; rows learned on vote. They are not part of a model file.
+    #[serde(skip_serializing, deserialize_with = "splits")]
+    pub splits: Option<Folds>,
+    /// Stop after so many trials (a recipe, at all its values of t, on one fold; [`AutoFit::trials_done`]) with the best so
+    /// far, as if the time were up then.
+    pub max_trials: Option<usize>,
 }
 
 /// A metric, the recipes it was made by, and what else was tried.
@@ -100,6 +124,22 @@ pub struct AutoFit {
     pub rows: usize,
     /// How many folds took part, repetitions included.
     pub folds: usize,
+    /// The criterion.
+    pub criterion: Criterion,
+    /// How rows were compared.
+    pub similarity: Similarity,
+    /// The name of the method that the metric is, if it is a single recipe that has one.
+    pub known_as: Option<String>,
+    /// The methods that everybody knows, on the same held-out queries.
+    pub references: Vec<Reference>,
+    /// What is gained over the plain distance on them.
+    pub gain: Option<Gain>,
+    /// How many trials were done: recipes times folds.
+    pub trials_done: usize,
+    /// Whether the search was cut short, by the caller or by [`Auto::max_trials`].
+    pub cut_short: bool,
+    /// The diagnostics of the first recipe's solution on all rows; none for the plain distance.
+    pub diagnostics: Option<Diagnostics>,
 }
 
 /// A recipe and how it did.
@@ -109,10 +149,10 @@ pub struct Trial {
     pub recipe: Recipe,
     /// The kernel in whose features it was followed, if not in the columns.
     pub kernel: Option<KernelChoice>,
-    /// The share of held-out rows that `k` neighbours put into a wrong class.
+    /// The criterion on held-out rows: the share that `k` neighbours put into a wrong class, unless another was asked for.
     pub error: f64,
-    /// The same, averaged over k − 2, k (twice) and k + 2 neighbours: what recipes are compared by, for it is
-    /// less noisy.
+    /// What recipes are compared by: the error averaged over k − 2, k (twice) and k + 2 neighbours, for it is less noisy; other
+    /// criteria as they are.
     pub smoothed: f64,
 }
 
@@ -125,7 +165,20 @@ impl Gmml {
 
 impl Default for Auto {
     fn default() -> Self {
-        Self { k: 5, seed: 0, budget: 20.0, selection_rows: 2_000, reduce: false, kernels: false }
+        Self {
+            k: 5,
+            seed: 0,
+            budget: 20.0,
+            selection_rows: 2_000,
+            reduce: false,
+            kernels: false,
+            criterion: Criterion::KnnError,
+            similarity: Similarity::L2,
+            folds_over: None,
+            folds: None,
+            splits: None,
+            max_trials: None,
+        }
     }
 }
 
@@ -190,7 +243,20 @@ impl Auto {
         } else {
             0.0
         };
-        folds * chosen.matrices(6.0, 2.5) + recipe + kernel
+        // Metrics of finalists on each fold, and what the members of a blend make of the rows.
+        let kept = 5.0 * 16.0 * (chosen.columns.min(MOST_KEPT) as f64).powi(2) + chosen.matrices(0.0, 16.0);
+        folds * chosen.matrices(6.0, 2.5) + recipe + kernel + kept
+    }
+
+    pub(crate) fn judge(&self) -> Judge {
+        Judge { criterion: self.criterion, k: self.k, similarity: self.similarity }
+    }
+
+    fn divide(&self, part: &Dataset, groups: Option<&Labels>, splits: Option<&Folds>) -> Result<Vec<Fold>> {
+        let by_default = if groups.is_some() { FoldsOver::Groups } else { FoldsOver::Rows };
+        let over = self.folds_over.unwrap_or(by_default);
+        let (folds, criterion, seed) = (self.folds, self.criterion, self.seed);
+        Division { over, groups, splits, folds, criterion, seed }.of(part)
     }
 
     fn fit_columns(
@@ -201,50 +267,98 @@ impl Auto {
     ) -> Result<AutoFit> {
         let chosen = choose_rows(data.len(), self.selection_rows, self.seed);
         let part = chosen.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
-        let all_groups = groups;
-        let groups =
-            groups.map(|groups| chosen.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
+        let of_part =
+            |labels: &Labels| chosen.as_ref().map_or_else(|| labels.clone(), |rows| labels.subset(rows));
+        let part_groups = groups.map(of_part);
+        let splits = match (&self.splits, &chosen) {
+            (Some(splits), Some(chosen)) => Some(splits.among(chosen)?),
+            (splits, _) => splits.clone(),
+        };
         // What no fold could learn from is told of all rows.
-        let ground = Ground::of(data, all_groups)?;
-        let folds = divide(&part, groups.as_ref(), self.seed)?;
+        let ground = Ground::of(data, groups)?.judged_by(self.judge());
+        let folds = self.divide(&part, part_groups.as_ref(), splits.as_ref())?;
         let mut budget = Budget::of(self, &part);
         if self.kernels {
             budget = budget.with_kernels(self, &part, landmarks_for(part.len()));
         }
-        let mut search = Search::new(self, &folds, &part, budget, progress)?;
-        search.run()?;
-        let columns = search.choose()?.ok_or(Error::NoUsableFold { rows: part.len() })?;
+        let mut search = Search::new(self, &folds, &part, budget, 0, progress)?;
+        let (columns, mut cut_short) = search.result()?;
+        let columns = match columns {
+            Some(columns) => columns,
+            // Cut short before anything was tried.
+            None if cut_short => Blended::untried(Recipe::all_pairs(0.5)),
+            None => return Err(Error::NoUsableFold { rows: part.len() }),
+        };
         let count = search.folds.len();
-        let (mut trials, mut budget) = (search.trials, search.budget.whole());
+        let (references, mut gain) = (search.reference_results(), search.gain(&columns.losses));
+        let plain_losses = search.plain_losses().cloned();
+        let (mut trials, mut budget, mut steps) = (search.trials, search.budget.whole(), search.steps);
         let kernels = Kernels { auto: self, folds: &folds, part: &part };
-        let found = if self.kernels { kernels.search(&mut budget, &mut trials, progress)? } else { None };
+        let mut found = None;
+        if self.kernels && !cut_short {
+            let mut table = Table { trials: &mut trials, steps };
+            match kernels.search(&mut budget, &mut table, progress) {
+                Ok(best) => found = best,
+                Err(End::Early) => cut_short = true,
+                Err(End::Failed(error)) => return Err(error),
+            }
+            steps = table.steps;
+        }
         let percent = |blended: &Blended| format!("{:.2} %", 100.0 * blended.error);
-        let (metric, kernel, blended, other) = match found {
+        let (metric, kernel, blended, other, diagnostics) = match found {
             Some(InFeatures { choice, blended }) if blended.beats(&columns, part.len()) => {
                 // What was chosen on some rows is learned on as many as the features leave memory for.
                 let rows = choose_rows(data.len(), KERNEL_ROWS.max(part.len()), self.seed);
                 let learned = rows.as_ref().map_or_else(|| data.clone(), |rows| data.subset(rows));
-                let groups = all_groups
+                let groups = groups
                     .map(|groups| rows.as_ref().map_or_else(|| groups.clone(), |rows| groups.subset(rows)));
                 let choice = KernelChoice { landmarks: landmarks_for(learned.len()), ..choice };
-                let (map, metric) =
+                let (map, metric, diagnostics) =
                     in_pool(|| choice.blend(&blended.members, &learned, groups.as_ref(), self))?;
+                gain = plain_losses.map(|plain| finals::gain_over(&plain, &blended.losses, part.len()));
                 let other = format!("; without a kernel {}", percent(&columns));
-                (metric, Some((choice, map)), blended, other)
+                (metric, Some((choice, map)), blended, other, diagnostics)
             }
             found => {
-                let metric = in_pool(|| blend(&columns.members, &ground, self.k))?;
+                let (metric, diagnostics) = in_pool(|| blend(&columns.members, ground, self.k))?;
                 let other = found.map(|found| format!("; with the best kernel {}", percent(&found.blended)));
-                (metric, None, columns, other.unwrap_or_default())
+                (metric, None, columns, other.unwrap_or_default(), diagnostics)
             }
         };
         let error = blended.error;
         let recipes: Vec<Recipe> = blended.members.into_iter().map(|member| member.0).collect();
         let chosen =
             kernel.as_ref().map(|kernel| KernelChoice { landmarks: landmarks_for(part.len()), ..kernel.0 });
-        let reason = reason(&recipes, chosen, &trials, error) + &other;
-        let cost = budget.spent / budget.plain;
-        Ok(AutoFit { metric, kernel, recipes, error, trials, reason, cost, rows: part.len(), folds: count })
+        let mut reason = reason(&recipes, chosen, &trials, error, self.criterion) + &other;
+        if cut_short {
+            reason += "; the search was cut short";
+        }
+        let regular = diagnostics.as_ref().is_none_or(|diagnostics| diagnostics.ridge == 0.0);
+        let known_as = match &recipes[..] {
+            [only] if kernel.is_none() && regular => {
+                only.known_as(data.columns(), &data.labels().class_sizes())
+            }
+            _ => None,
+        };
+        Ok(AutoFit {
+            metric,
+            kernel,
+            recipes,
+            error,
+            trials,
+            reason,
+            cost: budget.spent / budget.plain,
+            rows: part.len(),
+            folds: count,
+            criterion: self.criterion,
+            similarity: self.similarity,
+            known_as,
+            references,
+            gain,
+            trials_done: steps,
+            cut_short,
+            diagnostics,
+        })
     }
 
     fn check(&self, data: &Dataset, groups: Option<&Labels>) -> Result<()> {
@@ -259,6 +373,7 @@ impl Auto {
                 return Err(Error::Parameter { name, value: value.to_string(), allowed });
             }
         }
+        self.check_division(groups)?;
         if self.budget.is_nan() || self.budget < 1.0 {
             let value = self.budget.to_string();
             return Err(Error::Parameter { name: "budget", value, allowed: "at least 1" });
@@ -267,16 +382,71 @@ impl Auto {
     }
 }
 
+impl Auto {
+    /// Checks what is held out, and how rows are compared.
+    fn check_division(&self, groups: Option<&Labels>) -> Result<()> {
+        let refused =
+            |name, value: &str, allowed| Err(Error::Parameter { name, value: value.to_owned(), allowed });
+        match (self.folds_over, groups) {
+            (Some(FoldsOver::Groups), None) => {
+                return refused(
+                    "folds_over",
+                    "groups, and no groups are given",
+                    "rows or classes without groups",
+                );
+            }
+            (Some(FoldsOver::Rows | FoldsOver::Classes), Some(_)) => {
+                return refused("groups", "given, with folds over rows or classes", "left out with them");
+            }
+            _ => {}
+        }
+        if self.splits.is_some() && (groups.is_some() || self.folds_over.is_some() || self.folds.is_some()) {
+            return refused("splits", "given, with groups or folds", "given alone");
+        }
+        if self.folds.is_some_and(|folds| folds < 2) {
+            return refused("folds", "below 2", "at least 2");
+        }
+        if self.similarity == Similarity::Dot {
+            return refused("similarity", "dot", "l2 or cosine");
+        }
+        Ok(())
+    }
+}
+
+/// Splits in a file: the number of rows, then pairs of training and held-out rows.
+fn splits<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Option<Folds>, D::Error> {
+    type Parts = Option<(usize, Vec<(Vec<usize>, Vec<usize>)>)>;
+    let Some((n, parts)) = Parts::deserialize(from)? else { return Ok(None) };
+    Folds::given(n, parts).map(Some).map_err(serde::de::Error::custom)
+}
+
 /// What speaks for these recipes.
-fn reason(recipes: &[Recipe], kernel: Option<KernelChoice>, trials: &[Trial], error: f64) -> String {
-    let (tried, error) = (trials.len(), 100.0 * error);
+fn reason(
+    recipes: &[Recipe],
+    kernel: Option<KernelChoice>,
+    trials: &[Trial],
+    error: f64,
+    criterion: Criterion,
+) -> String {
+    let tried = trials.len();
+    if tried == 0 {
+        return "nothing was tried".to_owned();
+    }
+    let shown = |error: f64| match criterion {
+        Criterion::KnnError => format!("{:.2} % wrong", 100.0 * error),
+        Criterion::BalancedError => format!("balanced error {:.2} %", 100.0 * error),
+        Criterion::Eer => format!("equal error rate {:.2} %", 100.0 * error),
+        other => format!("{other} {:.2} %", 100.0 * (1.0 - error)),
+    };
     let alone = trials.iter().find(|trial| trial.kernel == kernel && trial.recipe == recipes[0]);
+    let best = alone.map_or(error, |trial| trial.error);
     match recipes {
-        [_] => format!("the best of {tried} recipes: {error:.2} % wrong"),
+        [_] => format!("the best of {tried} recipes: {}", shown(error)),
         _ => format!(
-            "the best {} of {tried} recipes that start differently: together {error:.2} % wrong, the best alone {:.2} %",
+            "the best {} of {tried} recipes that start differently: together {}, the best alone {}",
             recipes.len(),
-            100.0 * alone.map_or(0.0, |trial| trial.error),
+            shown(error),
+            shown(best),
         ),
     }
 }

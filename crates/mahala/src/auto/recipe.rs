@@ -5,6 +5,7 @@ use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
+use crate::gmml::Diagnostics;
 use crate::gmml::family::{Curve, Order};
 use crate::gmml::regularize::Regularization;
 use crate::gmml::span::InSpan;
@@ -116,7 +117,7 @@ impl Recipe {
         self.fit_across(data, None)
     }
 
-    /// The same without pairs within a group.
+    /// Follows the recipe without pairs within a group.
     pub(crate) fn fit_across(&self, data: &Dataset, groups: Option<&Labels>) -> Result<Metric> {
         self.check()?;
         let shape = Shape::labelled(data.rows(), data.labels().class_count());
@@ -134,13 +135,22 @@ impl Recipe {
         self.fit_on(&Ground::of(data, groups)?)
     }
 
-    /// The same where the sums over all rows are known.
+    /// Follows the recipe where the sums over all rows are known.
     pub(crate) fn fit_on(&self, ground: &Ground<'_>) -> Result<Metric> {
         if self.is_plain() {
-            return self.plain(ground.statistics.clone());
+            return self.plain(self.statistics_on(ground));
         }
         let (frame, path, last) = ground.follow(self)?;
         frame.metric(&path, last)
+    }
+
+    /// Follows the recipe, and tells how it went; nothing is to tell of the plain distance.
+    pub(crate) fn fit_diagnosed(&self, ground: &Ground<'_>) -> Result<(Metric, Option<Diagnostics>)> {
+        if self.is_plain() {
+            return Ok((self.plain(self.statistics_on(ground))?, None));
+        }
+        let (frame, path, last) = ground.follow(self)?;
+        Ok((frame.metric(&path, last)?, ground.diagnostics(self, &path)?))
     }
 
     /// Whether nothing is learned but the standard deviations.
@@ -169,6 +179,12 @@ impl Recipe {
             return shape.span() + shape.in_span().matrices(18.0, 6.0);
         }
         if self.is_plain() { shape.matrices(2.0, 0.0) } else { shape.matrices(22.0, 6.0) }
+    }
+
+    fn statistics_on(&self, ground: &Ground<'_>) -> ColumnStatistics {
+        let mut statistics = ground.statistics.clone();
+        statistics.mean = ground.mean_for(self);
+        statistics
     }
 
     fn plain(&self, statistics: ColumnStatistics) -> Result<Metric> {

@@ -2,7 +2,8 @@
 
 use crate::auto::kernels::KernelChoice;
 use crate::auto::recipe::{Recipe, Round};
-use crate::auto::{AutoFit, Trial};
+use crate::auto::{AutoFit, Criterion, Reference, Trial};
+use crate::gmml::Diagnostics;
 use serde_json::{Value, json};
 
 impl AutoFit {
@@ -28,10 +29,57 @@ impl AutoFit {
                 "t": recipe.t, "rounds": rounds(&recipe.rounds),
             })
         };
+        let reference = |reference: &Reference| {
+            json!({
+                "name": reference.name, "recipe": reference.recipe.to_string(), "error": reference.error,
+                "queries": reference.queries,
+            })
+        };
+        let gain = self.gain.map(|gain| {
+            let beyond = gain.is_beyond_chance();
+            json!({"difference": gain.difference, "low": gain.low, "high": gain.high, "beyond_chance": beyond})
+        });
         json!({
-            "recipes": self.recipes.iter().map(recipe).collect::<Vec<_>>(), "reason": self.reason,
+            "recipes": self.recipes.iter().map(recipe).collect::<Vec<_>>(), "known_as": self.known_as,
+            "reason": self.reason, "verdict": self.verdict(), "criterion": self.criterion, "similarity": self.similarity,
             "error": self.error, "cost": self.cost, "rows": self.rows, "folds": self.folds,
+            "trials_done": self.trials_done, "cut_short": self.cut_short,
+            "references": self.references.iter().map(reference).collect::<Vec<_>>(), "gain": gain,
+            "diagnostics": self.diagnostics.as_ref().map(diagnostics),
             "trials": self.trials.iter().map(trial).collect::<Vec<_>>(),
         })
     }
+
+    /// Whether it is worth it, in a sentence.
+    pub fn verdict(&self) -> String {
+        let Some(gain) = self.gain else { return "the plain distance was not tried".to_owned() };
+        let points = |x: f64| format!("{:.2}", 100.0 * x);
+        let interval = format!("{} to {}", points(gain.low), points(gain.high));
+        let what = match self.criterion {
+            Criterion::KnnError | Criterion::BalancedError => "points of error",
+            _ => "points of the criterion",
+        };
+        if self.recipes.len() == 1 && self.recipes[0].is_plain() {
+            return "not worth it: nothing that was tried is better than the plain distance".to_owned();
+        }
+        if gain.is_beyond_chance() {
+            return format!(
+                "worth it: {} {what} better than the plain distance on the same held-out rows (95 % interval {interval})",
+                points(gain.difference)
+            );
+        }
+        format!(
+            "not worth it: the gain over the plain distance, {} {what}, is within chance (95 % interval {interval}); the plain distance does as well",
+            points(gain.difference)
+        )
+    }
+}
+
+/// The diagnostics that a plain fit has.
+fn diagnostics(diagnostics: &Diagnostics) -> Value {
+    json!({
+        "similar_pairs": diagnostics.similar.pairs, "dissimilar_pairs": diagnostics.dissimilar.pairs,
+        "condition_s": diagnostics.condition_s, "condition_d": diagnostics.condition_d, "ridge": diagnostics.ridge,
+        "constant_columns": diagnostics.constant_columns, "clamped": diagnostics.clamped,
+    })
 }

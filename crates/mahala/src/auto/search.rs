@@ -1,84 +1,75 @@
 //! The search of the automatic mode: what is tried, in which order, and what it may cost.
+//!
+//! Every recipe is first tried on a few hundred held-out queries, the same for all. The finalists are tried on all queries. What is
+//! tried first is the path of the closed form itself, so that a search that is cut short is not worse than a choice of t.
 
 use crate::auto::budget;
 use crate::auto::budget::Budget;
+use crate::auto::criterion::{Judge, Losses};
+use crate::auto::ensemble::Blended;
 use crate::auto::evaluator::{Frame, Ground, Path};
-use crate::auto::folds::{Fold, WRONG_AT_K, difference};
-use crate::auto::race::{Race, smoothed};
+use crate::auto::folds::{Fold, difference, repeats};
+use crate::auto::kinds::Kind;
+use crate::auto::race::Race;
 use crate::auto::recipe::{Recipe, Round};
 use crate::auto::{Auto, Trial};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
 use crate::gmml::select_t::is_lack_of_pairs;
-use crate::progress::{Progress, Step};
+use crate::metric::Metric;
+use crate::progress::{Progress, Step, Stop};
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-/// What is tried first; the others only where that did well.
-const FIRST_SHRINKAGES: [f64; 1] = [0.1];
-const OTHER_SHRINKAGES: [f64; 3] = [0.3, 0.0, 0.6];
-const FIRST_RIDGES: [f64; 2] = [0.1, 0.8];
-const OTHER_RIDGES: [f64; 2] = [0.02, 0.4];
-const COARSE: [f64; 6] = [0.0, 0.15, 0.3, 0.45, 0.6, 0.8];
-const WITHIN: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
+/// The closed form itself; half-way first.
+const PATH: [f64; 6] = [0.5, 0.0, 0.1, 0.3, 0.7, 0.9];
 const AFTER: [f64; 7] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0];
+/// Queries on which every recipe is tried, as many folds as that takes; of small tables a share of the rows.
+const FIRST_QUERIES: usize = 400;
+const FIRST_SHARE: f64 = 0.4;
+/// But of a small table at least so many: a handful of queries decides nothing.
+const LEAST_QUERIES: usize = 150;
 
-/// Where a recipe learns.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Columns,
-    Standardized,
-    Directions,
-    /// In the columns, with `S` shrunk towards the identity.
-    Ridge,
-    /// In the directions of such a pencil.
-    RidgeDirections,
+/// From how many recipes neighbourhood rounds start.
+const STARTS: usize = 4;
+
+/// Why a search ends before its end.
+pub(crate) enum End {
+    /// The caller wants what there is.
+    Early,
+    Failed(Error),
 }
 
-impl Kind {
-    pub(crate) fn of(recipe: &Recipe) -> Option<Self> {
-        recipe.t?;
-        Some(match (recipe.directions, recipe.towards_identity) {
-            (Some(_), false) => Self::Directions,
-            (Some(_), true) => Self::RidgeDirections,
-            (None, true) => Self::Ridge,
-            (None, false) if recipe.standardize => Self::Standardized,
-            (None, false) => Self::Columns,
-        })
-    }
-
-    /// A recipe of this kind, but for its directions and its t.
-    fn recipe(self, shrinkage: f64) -> Recipe {
-        let towards_identity = matches!(self, Self::Ridge | Self::RidgeDirections);
-        let standardize = self == Self::Standardized;
-        Recipe { standardize, shrinkage, towards_identity, ..Recipe::all_pairs(0.0) }
-    }
-
-    fn reduces(self) -> bool {
-        matches!(self, Self::Directions | Self::RidgeDirections)
-    }
-
-    /// How far `S` is shrunk: what is tried first, and what is tried where that did well.
-    fn shrinkages(self) -> (&'static [f64], &'static [f64]) {
-        match self {
-            Self::Ridge | Self::RidgeDirections => (&FIRST_RIDGES, &OTHER_RIDGES),
-            _ => (&FIRST_SHRINKAGES, &OTHER_SHRINKAGES),
-        }
+impl From<Error> for End {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
     }
 }
+
+/// What goes on unless a search ends.
+pub(crate) type Going<T> = std::result::Result<T, End>;
 
 pub(crate) struct Search<'a, 'w> {
     pub(crate) auto: &'a Auto,
+    pub(crate) judge: Judge,
     pub(crate) folds: Vec<(Ground<'a>, &'a Fold)>,
     pub(crate) rows: usize,
-    /// The folds that hold every row out once, on which all recipes are tried; the others are for the finalists.
+    /// The folds on which every recipe is tried.
+    first: usize,
+    /// The folds that hold every row out once, on which finalists are tried; the others are for the members of a blend.
     pub(crate) looked: usize,
     pub(crate) trials: Vec<Trial>,
-    /// For each trial the quarters of a wrong vote of every test row.
-    pub(crate) wrong: Vec<Vec<u8>>,
+    /// The losses of each trial.
+    pub(crate) losses: Vec<Losses>,
+    /// Metrics of finalists on single folds.
+    pub(crate) metrics: HashMap<(usize, usize), Metric>,
     pub(crate) columns: usize,
-    classes: usize,
+    pub(crate) classes: usize,
     pub(crate) budget: Budget,
+    /// Recipes times folds that were tried.
+    pub(crate) steps: usize,
+    stage: &'static str,
     progress: &'a mut Progress<'w>,
 }
 
@@ -88,12 +79,13 @@ impl<'a, 'w> Search<'a, 'w> {
         folds: &'a [Fold],
         part: &Dataset,
         budget: Budget,
+        steps: usize,
         progress: &'a mut Progress<'w>,
     ) -> Result<Self> {
         let mut grounds = Vec::new();
         for fold in folds {
             match Ground::of(&fold.train, fold.groups.as_ref()) {
-                Ok(ground) => grounds.push((ground.for_trials(), fold)),
+                Ok(ground) => grounds.push((ground.for_trials(auto.judge()), fold)),
                 Err(error) if is_lack_of_pairs(&error) => {}
                 Err(error) => return Err(error),
             }
@@ -103,46 +95,74 @@ impl<'a, 'w> Search<'a, 'w> {
         }
         let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
         let columns = folds.iter().map(|fold| fold.train.columns()).min().unwrap_or(0);
-        let (trials, wrong) = (Vec::new(), Vec::new());
-        let mut queries = 0;
-        let enough = |fold: &(Ground<'_>, &Fold)| {
-            queries += fold.1.test.len();
-            queries >= part.len()
+        let until = |queries: usize| {
+            let mut sum = 0;
+            let enough = |fold: &(Ground<'_>, &Fold)| {
+                sum += fold.1.test.len();
+                sum >= queries
+            };
+            grounds.iter().position(enough).map_or(grounds.len(), |last| last + 1)
         };
-        let looked = grounds.iter().position(enough).map_or(grounds.len(), |last| last + 1);
+        let rows = part.len();
+        // A partition's folds may test some of the rows only.
+        let drawn = folds.iter().all(|fold| fold.own.is_some() && fold.voters.len() == rows);
+        let partition = folds.len().div_ceil(if drawn { repeats(rows) } else { 1 });
+        let tested: usize = folds.iter().take(partition).map(|fold| fold.test.len()).sum();
+        let few = FIRST_QUERIES.min(LEAST_QUERIES.max((FIRST_SHARE * rows as f64) as usize));
         Ok(Self {
             auto,
+            judge: auto.judge(),
+            rows,
+            first: until(few),
+            looked: until(rows.min(tested)),
             folds: grounds,
-            rows: part.len(),
-            looked,
-            trials,
-            wrong,
+            trials: Vec::new(),
+            losses: Vec::new(),
+            metrics: HashMap::new(),
             columns,
             classes,
             budget,
+            steps,
+            stage: "",
             progress,
         })
     }
 
-    pub(crate) fn run(&mut self) -> Result<()> {
+    /// What was chosen, and whether the search was cut short.
+    pub(crate) fn result(&mut self) -> Result<(Option<Blended>, bool)> {
+        let chosen = self.run().and_then(|()| self.choose());
+        match chosen {
+            Ok(chosen) => Ok((chosen, false)),
+            Err(End::Early) => Ok((self.best_so_far(), true)),
+            Err(End::Failed(error)) => Err(error),
+        }
+    }
+
+    fn run(&mut self) -> Going<()> {
         let mut kinds = vec![Kind::Directions, Kind::RidgeDirections];
         if !self.auto.reduce {
-            for standardize in [false, true] {
-                self.try_at(&Recipe::euclidean(standardize), &[0.0])?;
+            self.stage = "all pairs";
+            self.try_at(&Recipe::euclidean(false), &[0.0])?;
+            self.try_at(&Recipe::all_pairs(0.5), &PATH)?;
+            self.try_at(&Recipe::euclidean(true), &[0.0])?;
+            kinds =
+                vec![Kind::Columns, Kind::Standardized, Kind::Ridge, Kind::Directions, Kind::RidgeDirections];
+            if self.folds[0].0.has_parts() {
+                kinds.extend([Kind::Kissme, Kind::Means]);
+                self.try_at(&self.lda(), &[0.0])?;
             }
-            kinds.splice(0..0, [Kind::Columns, Kind::Standardized, Kind::Ridge]);
         }
         for &kind in &kinds {
             for &shrinkage in kind.shrinkages().0 {
                 self.try_kind(kind, shrinkage)?;
             }
         }
-        // Halving: the kind that did worst is left out, and any that is clearly behind.
-        for kind in self.worth_while(&kinds) {
+        for kind in self.surviving(&kinds) {
             for &shrinkage in kind.shrinkages().1 {
                 self.try_kind(kind, shrinkage)?;
             }
         }
+        self.stage = "other shrinkages";
         for recipe in self.best(1) {
             let Some(t) = recipe.t else { continue };
             let near = [(t - 0.05).max(0.0), t, (t + 0.1).min(1.0)].map(rounded);
@@ -150,6 +170,7 @@ impl<'a, 'w> Search<'a, 'w> {
                 self.try_at(&Recipe { shrinkage, ..recipe.clone() }, &near)?;
             }
         }
+        self.stage = "values of t";
         for recipe in self.best(4) {
             let Some(t) = recipe.t else { continue };
             let near = [-0.1, -0.05, 0.05, 0.1].map(|step| rounded(t + step));
@@ -160,8 +181,14 @@ impl<'a, 'w> Search<'a, 'w> {
         self.try_other_counts()
     }
 
+    /// LDA.
+    pub(crate) fn lda(&self) -> Recipe {
+        let directions = Some((self.classes - 1).clamp(1, self.columns));
+        Recipe { pooled: true, beta: 0.0, directions, ..Recipe::all_pairs(0.0) }
+    }
+
     /// How many directions are best may change with the rounds that follow: the next fewer and the next more.
-    fn try_other_counts(&mut self) -> Result<()> {
+    fn try_other_counts(&mut self) -> Going<()> {
         let counts = self.counts();
         for recipe in self.best(2) {
             let (Some(r), Some(t)) = (recipe.directions, recipe.rounds.last().map(|round| round.t)) else {
@@ -184,8 +211,9 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// Neighbourhood rounds from where they are most likely to help.
-    pub(crate) fn try_rounds(&mut self) -> Result<()> {
-        for start in self.starts(3) {
+    pub(crate) fn try_rounds(&mut self) -> Going<()> {
+        self.stage = "neighbourhood rounds";
+        for start in self.starts(STARTS) {
             if start.t.is_none() {
                 continue;
             }
@@ -205,13 +233,18 @@ impl<'a, 'w> Search<'a, 'w> {
         Ok(())
     }
 
-    pub(crate) fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Result<()> {
+    pub(crate) fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Going<()> {
+        self.stage = kind.in_words();
         let recipe = kind.recipe(shrinkage);
-        if kind.reduces() { self.try_directions(&recipe) } else { self.try_at(&recipe, &COARSE) }
+        if kind.reduces() {
+            return self.try_directions(&recipe, kind.values());
+        }
+        let directions = (kind == Kind::Means).then(|| (self.classes - 1).clamp(1, self.columns));
+        self.try_at(&Recipe { directions, ..recipe }, kind.values())
     }
 
     /// The two better kinds; the better one alone if the other is behind by more than three standard errors.
-    fn worth_while(&self, kinds: &[Kind]) -> Vec<Kind> {
+    fn surviving(&self, kinds: &[Kind]) -> Vec<Kind> {
         let best = |kind: Kind| {
             let of_kind = (0..self.trials.len()).filter(|&i| Kind::of(&self.trials[i].recipe) == Some(kind));
             of_kind.min_by(|&a, &b| self.order(a, b)).map(|i| (kind, i))
@@ -219,20 +252,22 @@ impl<'a, 'w> Search<'a, 'w> {
         let mut found: Vec<(Kind, usize)> = kinds.iter().copied().filter_map(best).collect();
         found.sort_by(|a, b| self.order(a.1, b.1));
         let Some(&(_, first)) = found.first() else { return Vec::new() };
-        let gap = |i: usize| difference(&self.wrong[i], &self.wrong[first], self.rows).0;
-        let near = found.into_iter().take(2).filter(|&(_, i)| gap(i) <= 3.0 * self.doubt(i, first));
-        near.map(|(kind, _)| kind).collect()
+        let near = |i: usize| {
+            let (gap, standard_error) = self.difference(i, first);
+            gap <= 3.0 * standard_error
+        };
+        found.into_iter().take(2).filter(|&(_, i)| near(i)).map(|(kind, _)| kind).collect()
     }
 
-    /// The standard error of the difference of two recipes on the same rows.
-    pub(crate) fn doubt(&self, a: usize, b: usize) -> f64 {
-        difference(&self.wrong[a], &self.wrong[b], self.rows).1
+    /// How much larger one trial's losses are on the queries of both, and the standard error of that.
+    pub(crate) fn difference(&self, a: usize, b: usize) -> (f64, f64) {
+        difference(&self.losses[a].compared, &self.losses[b].compared, self.rows)
     }
 
     fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
-        // Those that were tried on all folds came through every comparison before.
+        // Those that were tried on more folds came through every comparison before.
         let key =
-            |i: usize| (self.wrong[i].len(), self.trials[i].smoothed, self.trials[i].recipe.complexity());
+            |i: usize| (self.losses[i].len(), self.trials[i].smoothed, self.trials[i].recipe.complexity());
         let ((m, x, p), (n, y, q)) = (key(a), key(b));
         n.cmp(&m).then(x.total_cmp(&y)).then(p.cmp(&q)).then(a.cmp(&b))
     }
@@ -267,6 +302,7 @@ impl<'a, 'w> Search<'a, 'w> {
         };
         let mut starts: Vec<Recipe> =
             self.members().into_iter().filter(|member| leads(member)).map(|member| member.0).collect();
+        starts.truncate(count);
         for recipe in self.best(count) {
             if starts.len() < count && !starts.contains(&recipe) {
                 starts.push(recipe);
@@ -276,66 +312,66 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// Tries a recipe at several values of its last t.
-    fn try_at(&mut self, recipe: &Recipe, values: &[f64]) -> Result<()> {
-        if self.too_much(recipe, values.len()) {
+    pub(crate) fn try_at(&mut self, recipe: &Recipe, values: &[f64]) -> Going<()> {
+        let named = |t: f64| if recipe.t.is_some() { recipe.with_last_t(t) } else { recipe.clone() };
+        let is_new = |t: &&f64| !self.trials.iter().any(|trial| trial.recipe == named(**t));
+        let values: Vec<f64> = values.iter().filter(is_new).copied().collect();
+        if values.is_empty() || self.too_much(recipe, values.len()) {
             return Ok(());
         }
         let mut race = Race::new(values.len());
-        for fold in 0..self.looked {
+        for fold in 0..self.first {
             let running = race.running();
             self.step(recipe, running.len())?;
             let values: Vec<f64> = running.iter().map(|&at| values[at]).collect();
-            let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
-            let votes = in_pool(|| {
+            let ((ground, fold), judge) = (&self.folds[fold], self.judge);
+            let losses = in_pool(|| {
                 let (frame, path, _) = ground.follow(recipe)?;
-                votes(fold, &frame, &path, &values, k)
+                losses(fold, &frame, &path, &values, judge)
             });
             // A recipe that cannot be followed is no candidate.
-            let Ok(votes) = votes else { return Ok(()) };
-            race.extend(&running, votes);
+            let Ok(losses) = losses else { return Ok(()) };
+            race.extend(&running, losses);
             if race.drop_behind(self.leader(), self.rows) {
                 break;
             }
         }
-        let named =
-            |at: usize| if recipe.t.is_some() { recipe.with_last_t(values[at]) } else { recipe.clone() };
-        self.keep(race, named);
+        self.keep(race, |at| named(values[at]));
         Ok(())
     }
 
-    /// The votes of the best recipe so far.
-    fn leader(&self) -> Option<&[u8]> {
+    /// The losses of the best recipe so far.
+    fn leader(&self) -> Option<&[f32]> {
         let first = (0..self.trials.len()).min_by(|&a, &b| self.order(a, b))?;
-        Some(&self.wrong[first])
+        Some(&self.losses[first].compared)
     }
 
     /// Tries numbers of leading directions, each at several values of t: one factorisation a fold for all.
-    fn try_directions(&mut self, base: &Recipe) -> Result<()> {
+    fn try_directions(&mut self, base: &Recipe, at_t: &'static [f64]) -> Going<()> {
         let counts = self.counts();
-        let of_count = |&r: &usize| self.work(&Recipe { directions: Some(r), ..base.clone() }, WITHIN.len());
-        if self.budget.forbids(self.looked as f64 * counts.iter().map(of_count).sum::<f64>()) {
+        let of_count = |&r: &usize| self.work(&Recipe { directions: Some(r), ..base.clone() }, at_t.len());
+        if self.budget.forbids(self.first as f64 * counts.iter().map(of_count).sum::<f64>()) {
             return Ok(());
         }
         let most = counts.iter().copied().max().unwrap_or(0);
-        let mut race = Race::new(counts.len() * WITHIN.len());
-        for fold in 0..self.looked {
+        let mut race = Race::new(counts.len() * at_t.len());
+        for fold in 0..self.first {
             let running = race.running();
             let regularization = base.regularization();
             let ground = &self.folds[fold].0;
             let Ok(subspace) = in_pool(|| ground.subspace(base, most)) else { return Ok(()) };
             let mut all = Vec::new();
             for (which, &r) in counts.iter().enumerate() {
-                let at = |&&at: &&usize| at / WITHIN.len() == which;
-                let values: Vec<f64> =
-                    running.iter().filter(at).map(|at| WITHIN[at % WITHIN.len()]).collect();
+                let at = |&&at: &&usize| at / at_t.len() == which;
+                let values: Vec<f64> = running.iter().filter(at).map(|at| at_t[at % at_t.len()]).collect();
                 if values.is_empty() {
                     continue;
                 }
                 self.step(&Recipe { directions: Some(r), ..base.clone() }, values.len())?;
-                let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
+                let ((ground, fold), judge) = (&self.folds[fold], self.judge);
                 let more = in_pool(|| {
                     let frame = ground.frame_within(&subspace.1, r, base.curve)?;
-                    votes(fold, &frame, &frame.all_pairs(regularization)?, &values, k)
+                    losses(fold, &frame, &frame.all_pairs(regularization)?, &values, judge)
                 });
                 let Ok(more) = more else { return Ok(()) };
                 all.extend(more);
@@ -346,115 +382,80 @@ impl<'a, 'w> Search<'a, 'w> {
             }
         }
         self.keep(race, |at| {
-            let (r, t) = (counts[at / WITHIN.len()], WITHIN[at % WITHIN.len()]);
+            let (r, t) = (counts[at / at_t.len()], at_t[at % at_t.len()]);
             Recipe { directions: Some(r), ..base.clone() }.with_last_t(t)
         });
         Ok(())
     }
 
-    fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Result<()> {
+    fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Going<()> {
         let mut recipe = start.clone();
         recipe.rounds.push(Round { neighbors, t: 0.0 });
         self.try_at(&recipe, &AFTER)
     }
 
     /// Counts the work of one fold, and asks whether to go on.
-    pub(crate) fn step(&mut self, recipe: &Recipe, values: usize) -> Result<()> {
+    pub(crate) fn step(&mut self, recipe: &Recipe, values: usize) -> Going<()> {
+        self.go_on()?;
         self.budget.spent += self.work(recipe, values);
-        self.go_on()
+        self.steps += 1;
+        Ok(())
+    }
+
+    /// What is being tried.
+    pub(crate) fn enter(&mut self, stage: &'static str) {
+        self.stage = stage;
     }
 
     /// Tells how far the budget is spent, and asks whether to go on.
-    pub(crate) fn go_on(&mut self) -> Result<()> {
-        match (self.progress)(Step::of(self.budget.thousandths(), 1000)) {
+    pub(crate) fn go_on(&mut self) -> Going<()> {
+        if self.auto.max_trials.is_some_and(|most| self.steps >= most) {
+            return Err(End::Early);
+        }
+        let best = (0..self.trials.len()).min_by(|&a, &b| self.order(a, b)).map(|i| self.trials[i].error);
+        let step = Step::of(self.budget.thousandths(), 1000).trying(self.stage, best);
+        match (self.progress)(step) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(_) => Err(Error::Cancelled),
+            ControlFlow::Break(Stop::TimeUp) => Err(End::Early),
+            ControlFlow::Break(Stop::Cancelled) => Err(End::Failed(Error::Cancelled)),
         }
     }
 
-    fn work(&self, recipe: &Recipe, values: usize) -> f64 {
+    pub(crate) fn work(&self, recipe: &Recipe, values: usize) -> f64 {
         budget::trial(self.folds[0].1, self.columns, recipe, values)
     }
 
     /// Whether a recipe would go beyond the budget, of which a part is kept for the blend.
     fn too_much(&self, recipe: &Recipe, values: usize) -> bool {
-        self.budget.forbids(self.looked as f64 * self.work(recipe, values))
+        self.budget.forbids(self.first as f64 * self.work(recipe, values))
     }
 
-    pub(crate) fn too_much_to_blend(&self, members: &[(Recipe, f64)]) -> bool {
-        let work: f64 = members.iter().map(|(recipe, _)| self.work(recipe, 1)).sum();
-        // Once a fold, and once for all rows.
-        self.budget.is_exceeded_by((self.folds.len() + 2) as f64 * work)
-    }
-
-    /// Tries the finalists on the folds that are left, as far as the budget goes: the plain distance, then the members
-    /// of the blend so far, best first.
-    pub(crate) fn deepen(&mut self) -> Result<()> {
-        if self.looked == self.folds.len() {
-            return Ok(());
-        }
-        let members = self.members();
-        let is_member = |recipe: &Recipe| members.iter().any(|member| member.0 == *recipe);
-        let is_plain = |&i: &usize| self.trials[i].recipe.t.is_none();
-        let (plain, others): (Vec<usize>, Vec<usize>) = self.ranking().into_iter().partition(is_plain);
-        let others = others.into_iter().filter(|&i| is_member(&self.trials[i].recipe));
-        let finalists: Vec<usize> = plain.into_iter().chain(others).collect();
-        for i in finalists {
-            let recipe = self.trials[i].recipe.clone();
-            let left = (self.folds.len() - self.looked) as f64;
-            if self.budget.is_exceeded_by(left * self.work(&recipe, 1)) {
-                break;
-            }
-            let mut wrong = Vec::new();
-            for fold in self.looked..self.folds.len() {
-                self.step(&recipe, 1)?;
-                let ((ground, fold), k) = (&self.folds[fold], self.auto.k);
-                let more = in_pool(|| {
-                    let (frame, path, t) = ground.follow(&recipe)?;
-                    votes(fold, &frame, &path, &[t], k)
-                });
-                let Ok(more) = more else { break };
-                wrong.extend(more.into_iter().flatten());
-            }
-            self.extend(i, wrong);
-        }
-        Ok(())
-    }
-
-    /// More votes for a trial.
-    fn extend(&mut self, trial: usize, votes: Vec<u8>) {
-        let n = self.wrong[trial].len() as f64;
-        let at_k = |votes: &[u8]| votes.iter().filter(|&&vote| vote & WRONG_AT_K != 0).count() as f64;
-        let all = n + votes.len() as f64;
-        let known = &mut self.trials[trial];
-        known.error = (known.error * n + at_k(&votes)) / all;
-        self.wrong[trial].extend(votes.into_iter().map(|vote| vote & 7));
-        known.smoothed = self.wrong[trial].iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * all);
+    /// More losses for a trial.
+    pub(crate) fn extend(&mut self, trial: usize, losses: &Losses) {
+        self.losses[trial].extend(losses);
+        (self.trials[trial].smoothed, self.trials[trial].error) = self.losses[trial].means();
     }
 
     /// Enters what was tried into the table.
     fn keep(&mut self, race: Race, recipe: impl Fn(usize) -> Recipe) {
-        for (at, votes) in race.votes.into_iter().enumerate() {
+        for (at, losses) in race.losses.into_iter().enumerate() {
             let recipe = recipe(at);
             if self.trials.iter().any(|trial| trial.recipe == recipe) {
                 continue;
             }
-            let n = votes.len().max(1) as f64;
-            let error = votes.iter().filter(|&&w| w & WRONG_AT_K != 0).count() as f64 / n;
-            let wrong = smoothed(&votes);
-            let mean = wrong.iter().map(|&w| f64::from(w)).sum::<f64>() / (4.0 * n);
-            self.trials.push(Trial { recipe, kernel: None, error, smoothed: mean });
-            self.wrong.push(wrong);
+            let (smoothed, error) = losses.means();
+            self.trials.push(Trial { recipe, kernel: None, error, smoothed });
+            self.losses.push(losses);
         }
     }
 }
 
-/// The quarters of a wrong vote of each test row at each t.
-fn votes(fold: &Fold, frame: &Frame, path: &Path, values: &[f64], k: usize) -> Result<Vec<Vec<u8>>> {
+/// The losses of the queries at each t.
+fn losses(fold: &Fold, frame: &Frame, path: &Path, values: &[f64], judge: Judge) -> Result<Vec<Losses>> {
     let placed = |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
     let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
-    let search = |&t: &f64| -> Result<Vec<u8>> {
-        fold.wrong(path.rows_at(&voters, t)?, &path.rows_at(&queries, t)?, k)
+    let search = |&t: &f64| -> Result<Losses> {
+        judge.losses(fold, path.rows_at(&voters, t)?, &path.rows_at(&queries, t)?)
     };
     values.par_iter().map(search).collect()
 }

@@ -2,7 +2,8 @@
 //! to similar ones.
 
 use crate::error::{Error, Result};
-use crate::gmml::regularize::{Prior, Regularization, prepare};
+use crate::gmml::Diagnostics;
+use crate::gmml::regularize::{Prior, Regularization, condition_estimates, prepare};
 use crate::scatter::Scatter;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{ColRef, Mat, MatRef};
@@ -27,6 +28,7 @@ use mahala_kernels::workspace::Workspace;
 pub struct Subspace {
     directions: Mat<f64>,
     log_ratios: Vec<f64>,
+    diagnostics: Diagnostics,
 }
 
 /// The number of coordinates that a metric keeps.
@@ -55,6 +57,13 @@ impl Subspace {
         let e = eigen(reduced.as_ref(), "the pencil (D, S)", &mut workspace)?;
         let mut u = e.vectors;
         solve_upper_triangular_in_place(l.transpose(), u.as_mut(), par);
+        let largest = e.values.last().copied().unwrap_or(1.0);
+        let floor = largest * f64::EPSILON * e.values.len() as f64;
+        let inverse: Vec<f64> = e.values.iter().map(|&mu| 1.0 / mu.max(floor)).collect();
+        let [condition_s, condition_d] =
+            condition_estimates([prepared.norm_s, prepared.norm_d], u.nrows(), |[x, y]| {
+                [weighted_outer(u.as_ref(), x, |_| 1.0), weighted_outer(u.as_ref(), y, |k| inverse[k])]
+            });
         if let Some(q) = &prepared.basis {
             u = product(q.as_ref(), u.as_ref());
         }
@@ -68,11 +77,22 @@ impl Subspace {
                 .enumerate()
                 .for_each(|(i, &j)| directions[(j, to)] = unit(u[(i, p - 1 - to)]));
         }
-        let largest = e.values.last().copied().unwrap_or(1.0);
-        let floor = largest * f64::EPSILON * p as f64;
         let per_pair = (scatter.similar().weight / scatter.dissimilar().weight).ln();
-        let log_ratios = e.values.iter().rev().map(|&mu| mu.max(floor).ln() + per_pair).collect();
-        Ok(Self { directions, log_ratios })
+        let log_ratios: Vec<f64> = e.values.iter().rev().map(|&mu| mu.max(floor).ln() + per_pair).collect();
+        let constant = (0..scatter.columns()).filter(|j| !prepared.active.contains(j)).collect();
+        let diagnostics = Diagnostics {
+            similar: scatter.similar(),
+            dissimilar: scatter.dissimilar(),
+            condition_s,
+            condition_d,
+            ridge: prepared.ridge,
+            constant_columns: constant,
+            clamped: e.values.iter().filter(|&&mu| mu <= floor).count(),
+            log_eigenvalues: log_ratios.clone(),
+            span: None,
+            selection: None,
+        };
+        Ok(Self { directions, log_ratios, diagnostics })
     }
 
     /// `V`, one direction a column, by descending μ unless ordered otherwise.
@@ -85,12 +105,18 @@ impl Subspace {
         &self.log_ratios
     }
 
+    /// Diagnostics of the pencil; the eigenvalues are those of `(D̄, S̄)`.
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
     /// The first `r` directions, or all there are.
     pub(crate) fn leading(self, r: usize) -> Self {
         let r = r.min(self.log_ratios.len());
         Self {
             directions: self.directions.subcols(0, r).to_owned(),
             log_ratios: self.log_ratios[..r].to_vec(),
+            diagnostics: self.diagnostics,
         }
     }
 
@@ -105,7 +131,8 @@ impl Subspace {
     pub(crate) fn chosen(self, kept: &[usize]) -> Self {
         let directions =
             Mat::from_fn(self.directions.nrows(), kept.len(), |i, k| self.directions[(i, kept[k])]);
-        Self { directions, log_ratios: kept.iter().map(|&k| self.log_ratios[k]).collect() }
+        let log_ratios = kept.iter().map(|&k| self.log_ratios[k]).collect();
+        Self { directions, log_ratios, diagnostics: self.diagnostics }
     }
 
     /// The number of directions to keep.
@@ -119,6 +146,16 @@ impl Subspace {
         let gain = |&log: &f64| ((log - top).exp() - (-top).exp()).max(0.0);
         Ok(components.count(self.log_ratios.iter().map(gain)))
     }
+}
+
+/// `U·diag(weight)·Uᵀx`
+fn weighted_outer(u: MatRef<'_, f64>, x: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut y = vec![0.0; u.nrows()];
+    for k in 0..u.ncols() {
+        let along = weight(k) * u.col(k).iter().zip(x).map(|(u, x)| u * x).sum::<f64>();
+        y.iter_mut().zip(u.col(k).iter()).for_each(|(y, u)| *y += along * u);
+    }
+    y
 }
 
 impl Components {

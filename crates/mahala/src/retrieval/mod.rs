@@ -18,6 +18,7 @@ mod search;
 mod verification;
 
 pub use bootstrap::{Interval, PairedTest, Resampling, bootstrap_interval, paired_test};
+pub(crate) use measure::Ranked;
 pub use measure::{Measure, Scores};
 pub use ranking::{Judgement, by_judgements, by_labels};
 pub use search::{Nearest, Similarity, nearest};

@@ -13,7 +13,8 @@ use rayon::prelude::*;
 /// use mahala::retrieval::Similarity;
 /// assert_eq!("l2".parse(), Ok(Similarity::L2));
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Similarity {
     /// xᵀy / (‖x‖‖y‖); 0 with a row of zeros.

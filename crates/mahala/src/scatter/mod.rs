@@ -6,6 +6,7 @@ pub(crate) mod balanced;
 mod between_groups;
 pub(crate) mod class_moments;
 pub(crate) mod column_scaling;
+mod laplacian;
 pub(crate) mod moments;
 mod moments_bytes;
 mod parts;

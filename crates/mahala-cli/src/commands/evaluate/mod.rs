@@ -189,7 +189,15 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
         Ok((0..2).map(split).collect())
     };
     let runs: Vec<Run> = (0..runs).map(draw).collect::<Result<_>>()?;
-    let plain = MethodArgs { max_iterations: None, time_limit: None, set: Vec::new() };
+    let plain = MethodArgs {
+        max_iterations: None,
+        time_limit: None,
+        keep_best: false,
+        criterion: None,
+        similarity: None,
+        folds_over: None,
+        set: Vec::new(),
+    };
     let methods =
         configure(&[Method::Euclidean, Method::Lda, Method::Auto], &plain, gmml, None, &Setup::default())?;
     let labelled = Labelled {

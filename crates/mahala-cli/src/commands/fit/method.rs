@@ -166,7 +166,10 @@ fn learn(args: &Fit, method: &Configured, training: &Training<'_>, table: &Table
         progress.tell(&match method.method {
             method if method.chooses() => {
                 let share = step.done as f64 / step.total.unwrap_or(1).max(1) as f64;
-                format!("{name}: {:.0} % of the budget used", 100.0 * share)
+                let best =
+                    step.objective.map_or(String::new(), |x| format!(", best so far {:.2} %", 100.0 * x));
+                let what = step.trying.unwrap_or("recipes");
+                format!("{name}: trying {what}{best}; {:.0} % of the budget used", 100.0 * share)
             }
             _ => format!("{name}: iteration {}{objective}", step.done),
         });
@@ -221,23 +224,37 @@ fn choice_in_words(choice: &Value) -> Vec<String> {
     }
     let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let recipe = |value: &Value| value["recipe"].as_str().unwrap_or_default().to_owned();
+    let chosen: Vec<String> = choice["recipes"].as_array().into_iter().flatten().map(recipe).collect();
+    let mut lines: Vec<String> = chosen.iter().map(|recipe| format!("chose: {recipe}")).collect();
+    if let Some(name) = choice["known_as"].as_str() {
+        lines.push(format!("this is {name}"));
+    }
+    let folds = format::count(choice["folds"].as_u64().unwrap_or(0), "fold");
+    let cost = format!("over {folds}; work of {:.1} plain fits", number(&choice["cost"]));
+    if choice["trials"].as_array().is_none_or(Vec::is_empty) {
+        lines.push(text("reason"));
+        return lines;
+    }
+    let them = if chosen.len() == 1 { "it is" } else { "they are" };
+    lines.push(format!("because {them} {}, {cost}", text("reason")));
+    lines.push(text("verdict"));
     let mut trials: Vec<&Value> = choice["trials"].as_array().into_iter().flatten().collect();
     trials.sort_by(|a, b| number(&a["smoothed"]).total_cmp(&number(&b["smoothed"])));
+    let percent = |value: &Value| format!("{:.2}", 100.0 * number(value));
     let row = |trial: &&Value| {
-        let recipe = trial["recipe"].as_str().unwrap_or_default().to_owned();
-        vec![recipe, format!("{:.2}", 100.0 * number(&trial["error"]))]
+        let recipe = recipe(trial);
+        let mark = if chosen.contains(&recipe) { "* " } else { "  " };
+        vec![format!("{mark}{recipe}"), percent(&trial["error"])]
     };
-    let best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
-    let folds = format::count(choice["folds"].as_u64().unwrap_or(0), "fold");
-    let chosen = choice["recipes"].as_array().into_iter().flatten();
-    let mut lines: Vec<String> =
-        chosen.map(|member| format!("chose: {}", member["recipe"].as_str().unwrap_or_default())).collect();
-    lines.push(format!(
-        "because {} {}, over {folds}; work of {:.1} plain fits",
-        if lines.len() == 1 { "it is" } else { "they are" },
-        text("reason"),
-        number(&choice["cost"])
-    ));
-    lines.push(table::render(&["best of what was tried", "error %"], &best));
+    let mut best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
+    let references = choice["references"].as_array().into_iter().flatten();
+    best.extend(references.map(|one| {
+        vec![
+            format!("  {} (for comparison)", one["name"].as_str().unwrap_or_default()),
+            percent(&one["error"]),
+        ]
+    }));
+    lines.push(table::render(&["best of what was tried (* chosen)", "loss %"], &best));
     lines
 }
