@@ -153,7 +153,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))
         check_two(classes)
-        more = {"criterion": self.scoring, "similarity": self.similarity, "folds_over": self.folds_over}
+        more: dict[str, Any] = {"criterion": self.scoring, "similarity": self.similarity, "folds_over": self.folds_over}
         if self.max_trials is not None:
             more["max_trials"] = count("max_trials", self.max_trials, 0)
         more |= auto_splits(self.cv, X, y, groups)
