@@ -20,11 +20,11 @@ impl Interval {
 /// The corrected resampled t-interval of a mean difference over `J` splits of the same rows.
 ///
 /// # Formula
-/// mean ± t_{J−1} · √((1/J + n_test/n_train) · σ̂²), where σ̂² is the sample variance of the differences (Nadeau and Bengio,
+/// mean ± t_{J−1} · √((1/J + `n_test/n_train`) · σ̂²), where σ̂² is the sample variance of the differences (Nadeau and Bengio,
 /// Inference for the generalization error, Machine Learning 52, 2003). Splits share rows, so their differences are not
 /// independent: without the second term the interval would shrink to nothing as splits are repeated.
 ///
-/// `test_over_train` is n_test/n_train: 1 for halves, 1/(k − 1) for k folds. One split has no variance, and its interval is
+/// `test_over_train` is `n_test/n_train`: 1 for halves, 1/(k − 1) for k folds. One split has no variance, and its interval is
 /// the whole line.
 ///
 /// ```

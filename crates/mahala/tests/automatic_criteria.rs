@@ -110,13 +110,16 @@ fn splits_and_numbers_of_folds_are_those_given() {
 fn what_is_cut_short_returns_the_best_so_far_and_as_many_trials_give_the_same() {
     let data = table(4, 30, 6);
     for calls in [0, 1, 3, 20, 60] {
-        let mut left = calls;
-        let mut deadline = |_| {
-            left -= 1;
-            if left < 0 { ControlFlow::Break(Stop::TimeUp) } else { ControlFlow::Continue(()) }
+        let mut left: usize = calls;
+        let mut deadline = |_| match left.checked_sub(1) {
+            None => ControlFlow::Break(Stop::TimeUp),
+            Some(fewer) => {
+                left = fewer;
+                ControlFlow::Continue(())
+            }
         };
         let fit = Auto::default().fit_with(&data, &FitOptions::default(), &mut deadline).unwrap();
-        assert!(fit.cut_short && fit.trials_done as i32 == calls, "{calls}: {}", fit.trials_done);
+        assert!(fit.cut_short && fit.trials_done == calls, "{calls}: {}", fit.trials_done);
         let again = Auto { max_trials: Some(fit.trials_done), ..Auto::default() }.fit(&data).unwrap();
         assert_eq!((again.metric, again.recipes, again.trials), (fit.metric, fit.recipes, fit.trials));
     }

@@ -159,14 +159,14 @@ mod tests {
     }
 
     /// Ones on the first rows of so many.
-    fn ones(count: usize, rows: usize) -> Option<Vec<f64>> {
-        Some((0..rows).map(|row| f64::from(u8::from(row < count))).collect())
+    fn ones(count: usize, rows: usize) -> Vec<f64> {
+        (0..rows).map(|row| f64::from(u8::from(row < count))).collect()
     }
 
     fn of_one_split(plain: usize, learned: usize, groups: Option<&Labels>) -> String {
         let outcomes = [
-            outcome(Method::Euclidean, vec![0.0], ones(plain, 100)),
-            outcome(Method::Auto, vec![0.0], ones(learned, 100)),
+            outcome(Method::Euclidean, vec![0.0], Some(ones(plain, 100))),
+            outcome(Method::Auto, vec![0.0], Some(ones(learned, 100))),
         ];
         let tested: Vec<usize> = (0..100).collect();
         Verdict::of(&outcomes, &Over::Units(groups, &tested)).unwrap().to_string()
