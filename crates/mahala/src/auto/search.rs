@@ -57,7 +57,7 @@ pub(crate) struct Search<'a, 'w> {
     pub(crate) rows: usize,
     /// The folds on which every recipe is tried.
     first: usize,
-    /// The folds that hold every row out once, on which finalists are tried; the others are for the members of a blend.
+    /// The folds that hold every row out, on which finalists are tried; the others are for the members of a blend.
     pub(crate) looked: usize,
     pub(crate) trials: Vec<Trial>,
     /// The losses of each trial.
@@ -109,12 +109,15 @@ impl<'a, 'w> Search<'a, 'w> {
         let partition = folds.len().div_ceil(if drawn { repeats(rows) } else { 1 });
         let tested: usize = folds.iter().take(partition).map(|fold| fold.test.len()).sum();
         let few = FIRST_QUERIES.min(LEAST_QUERIES.max((FIRST_SHARE * rows as f64) as usize));
+        // Beyond one partition whole ones, so that every row counts the same.
+        let few = if few > tested { tested * few.div_ceil(tested).min(folds.len() / partition) } else { few };
+        let (first, whole) = (until(few), until(rows.min(tested)));
         Ok(Self {
             auto,
             judge: auto.judge(),
             rows,
-            first: until(few),
-            looked: until(rows.min(tested)),
+            first,
+            looked: first.max(whole),
             folds: grounds,
             trials: Vec::new(),
             losses: Vec::new(),
