@@ -130,7 +130,7 @@ impl Job {
             Method::FlatGeo => 2e-6 * pairs * d * d + 0.5,
             Method::Nca | Method::Mcml => 400.0 * search,
             Method::Mmc | Method::MmcDiagonal => 1e-7 * pairs * d * d,
-            Method::Auto | Method::AutoUngrouped => 200.0 * search + 0.2,
+            Method::Auto | Method::AutoGrouped => 200.0 * search + 0.2,
             Method::AutoKernel => 300.0 * search + 1.0,
         };
         match self.task {

@@ -248,6 +248,11 @@ impl Auto {
         folds * chosen.matrices(6.0, 2.5) + recipe + kernel + kept
     }
 
+    fn too_small_a_budget(&self) -> Error {
+        let allowed = "enough to try one recipe on these rows; the default is 20";
+        Error::Parameter { name: "budget", value: self.budget.to_string(), allowed }
+    }
+
     pub(crate) fn judge(&self) -> Judge {
         Judge { criterion: self.criterion, k: self.k, similarity: self.similarity }
     }
@@ -287,6 +292,7 @@ impl Auto {
             Some(columns) => columns,
             // Cut short before anything was tried.
             None if cut_short => Blended::untried(Recipe::all_pairs(0.5)),
+            None if search.budget.spent == 0.0 => return Err(self.too_small_a_budget()),
             None => return Err(Error::NoUsableFold { rows: part.len() }),
         };
         let count = search.folds.len();

@@ -31,6 +31,9 @@ const FIRST_SHARE: f64 = 0.4;
 /// But of a small table at least so many: a handful of queries decides nothing.
 const LEAST_QUERIES: usize = 150;
 
+/// Rows are partitioned again for the first queries only where the budget has at least so many paths over t on them.
+const LEAST_PATHS: f64 = 10.0;
+
 /// From how many recipes neighbourhood rounds start.
 const STARTS: usize = 4;
 
@@ -111,7 +114,10 @@ impl<'a, 'w> Search<'a, 'w> {
         let few = FIRST_QUERIES.min(LEAST_QUERIES.max((FIRST_SHARE * rows as f64) as usize));
         // Beyond one partition whole ones, so that every row counts the same.
         let few = if few > tested { tested * few.div_ceil(tested).min(folds.len() / partition) } else { few };
-        let (first, whole) = (until(few), until(rows.min(tested)));
+        let (all, whole) = (until(few), until(rows.min(tested)));
+        // A small budget goes into more recipes rather than into more partitions.
+        let path = budget::trial(&folds[0], columns, &Recipe::all_pairs(0.5), PATH.len());
+        let first = if budget.forbids(LEAST_PATHS * all as f64 * path) { all.min(whole) } else { all };
         Ok(Self {
             auto,
             judge: auto.judge(),
