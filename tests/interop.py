@@ -90,7 +90,7 @@ def test_exported_matrices_agree_with_each_other(folder, x, y):
     mahala("export", model, "--what", "matrix", "-o", folder / "a.npy")
     components, matrix = np.load(folder / "l.npy"), np.load(folder / "a.npy")
     assert np.abs(components.T @ components - matrix).max() <= 1e-13 * np.abs(matrix).max()
-    text = np.genfromtxt(mahala("export", model, "--what", "matrix", "--form", "csv", "-o", "-").splitlines()[1:], delimiter=",")
+    text = np.genfromtxt(mahala("export", model, "--what", "matrix", "--format", "csv", "-o", "-").splitlines()[1:], delimiter=",")
     assert (text == matrix).all()
 
 

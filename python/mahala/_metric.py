@@ -100,7 +100,7 @@ class MetricMixin(BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32], accept_sparse="csr")
         if issparse(X):
             return self._native().transform_sparse(csr_parts(X), threads(self.n_jobs)).astype(X.dtype, copy=False)
-        few = len(X) * self.components_.size <= FEW
+        few = len(X) * np.size(self.components_) <= FEW
         return self._native().transform(X, None if few else threads(self.n_jobs))
 
     def transform_array(self, X: NDArray[Any]) -> NDArray[Any]:

@@ -166,7 +166,8 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if len({part.shape for part in parts}) > 1:
             shapes = ", ".join(f"{name} {part.shape}" for part, name in zip(parts, names, strict=True))
             raise ValueError(f"shapes differ: {shapes}; a triplet is one row of each")
-        self._learn(lambda options: _mahala.adapt_triplets(*parts, options), parts[0].shape[1])
+        anchors, near, far = parts
+        self._learn(lambda options: _mahala.adapt_triplets(anchors, near, far, options), anchors.shape[1])
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
