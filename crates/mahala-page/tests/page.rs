@@ -58,7 +58,8 @@ fn the_page_fetches_nothing() {
     let page = page(&data(60, 4), &Settings::default());
     // The name of the SVG namespace is an address that nothing is fetched from.
     let without_namespace = page.replace("\"http://www.w3.org/2000/svg\"", "");
-    for word in ["http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+    for word in ["http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("]
+    {
         assert!(!without_namespace.contains(word), "{word}");
     }
     assert!(page.contains("default-src 'none'"));
@@ -67,7 +68,8 @@ fn the_page_fetches_nothing() {
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_another_sample() {
     let data = data(90, 4);
-    let settings = |seed: u64| Settings { gmml: Gmml { seed, ..Gmml::default() }, max_rows: 30, ..Settings::default() };
+    let settings =
+        |seed: u64| Settings { gmml: Gmml { seed, ..Gmml::default() }, max_rows: 30, ..Settings::default() };
     assert_eq!(page(&data, &settings(1)), page(&data, &settings(1)));
     let (one, other) = (block(&page(&data, &settings(1))), block(&page(&data, &settings(2))));
     assert_ne!(one["rows"]["numbers"], other["rows"]["numbers"]);
@@ -76,7 +78,8 @@ fn the_same_seed_gives_the_same_bytes_and_another_another_sample() {
 
 #[test]
 fn hostile_names_stay_text() {
-    let hostile = ["</script><script>alert(1)</script>", "<!--", "a\u{0}b\u{202e}c\n", "{{DATA}}", "\"'&amp;\u{2028}"];
+    let hostile =
+        ["</script><script>alert(1)</script>", "<!--", "a\u{0}b\u{202e}c\n", "{{DATA}}", "\"'&amp;\u{2028}"];
     let labels = Labels::new((0..60).map(|i| hostile[i % 5]));
     let data = Dataset::new(rows(60, 5), labels).expect("labels of the rows");
     let columns: Vec<String> = hostile.iter().map(|&name| name.to_owned()).collect();
@@ -86,8 +89,14 @@ fn hostile_names_stay_text() {
     assert_eq!(page.matches("</script>").count(), 2);
     assert!(!page.contains(['\u{0}', '\u{202e}', '\u{2028}']) && !page.contains("<!--"));
     let block = block(&page);
-    let names: Vec<&str> = block["classes"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
-    assert!(names.contains(&hostile[0]) && names.contains(&hostile[3]) && names.contains(&"a\u{fffd}b\u{fffd}c\u{fffd}"), "{names:?}");
+    let names: Vec<&str> =
+        block["classes"].as_array().expect("names").iter().filter_map(Value::as_str).collect();
+    assert!(
+        names.contains(&hostile[0])
+            && names.contains(&hostile[3])
+            && names.contains(&"a\u{fffd}b\u{fffd}c\u{fffd}"),
+        "{names:?}"
+    );
     assert!(page.contains("<title>&lt;/script&gt;&lt;script&gt;alert(1)"));
 }
 
@@ -98,7 +107,8 @@ fn weighted_coordinates_of_the_page_have_the_distances_of_the_fit() {
         let gmml = Gmml { standardize, t: TChoice::Fixed(t), ..Gmml::default() };
         let fit = gmml.fit(&data).expect("a fit").metric.transform(data.rows()).expect("coordinates");
         let block = block(&page(&data, &Settings { gmml, ..Settings::default() }));
-        let (z, lambda, variance) = (singles(&block["rows"]["z"]), doubles(&block["logLambda"]), doubles(&block["rows"]["variance"]));
+        let (z, lambda, variance) =
+            (singles(&block["rows"]["z"]), doubles(&block["logLambda"]), doubles(&block["rows"]["variance"]));
         for i in 1..50 {
             let part = |k: usize| (t * lambda[k]).exp() * variance[k] * (z[k] - z[4 * i + k]).powi(2);
             let ours: f64 = (0..4).map(part).sum();
@@ -116,8 +126,11 @@ fn the_weights_of_columns_are_the_diagonal_of_the_metric() {
         let gmml = Gmml { standardize, t: TChoice::Fixed(t), ..Gmml::default() };
         let a = gmml.fit(&data).expect("a fit").metric.matrix().expect("a matrix");
         let block = block(&page(&data, &Settings { gmml, ..Settings::default() }));
-        let (lambda, squares, sums) =
-            (doubles(&block["logLambda"]), doubles(&block["columns"]["squares"]), doubles(&block["columns"]["sums"]));
+        let (lambda, squares, sums) = (
+            doubles(&block["logLambda"]),
+            doubles(&block["columns"]["squares"]),
+            doubles(&block["columns"]["sums"]),
+        );
         let at = |list: &[f64]| -> f64 { (0..4).map(|k| (t * lambda[k]).exp() * list[k]).sum() };
         for j in 0..4 {
             assert!((at(&squares[4 * j..]) - a[(j, j)]).abs() < 1e-9 * a[(j, j)], "column {j}");
@@ -184,7 +197,9 @@ fn more_columns_than_rows_and_too_few_rows_to_hold_out() {
 #[test]
 fn what_cannot_be_shown_is_refused_in_words() {
     let (data, source) = (data(60, 4), Source::titled("rows"));
-    let refused = |settings: &Settings| Explorer::new(&data, &source, settings, &mut silent).expect_err("refused").to_string();
+    let refused = |settings: &Settings| {
+        Explorer::new(&data, &source, settings, &mut silent).expect_err("refused").to_string()
+    };
     let text = refused(&Settings { max_rows: 1, ..Settings::default() });
     assert_eq!(text, "max_rows is 1; it must be at least 2");
     assert!(refused(&Settings { coordinates: 0, ..Settings::default() }).starts_with("coordinates is 0"));

@@ -38,13 +38,13 @@ function sayWhatIsShown(share) {
 }
 
 function showNeighbours() {
-  byId("near").hidden = byId("near-k").hidden = state.row === null;
+  byId("near").hidden = byId("near-k").hidden = byId("near-means").hidden = state.row === null;
   const own = state.row === null ? 0 : codes[state.row];
   fillNeighbours(byId("before"), before, after, own, select);
   fillNeighbours(byId("after"), after, before, own, select);
   const wrong = found => found.filter(({ row }) => codes[row] !== own).length;
   byId("row").textContent = state.row === null ? "Click a point, or go through the rows with the arrow keys."
-    : `${rowName(state.row)}, ${nameOf(own)}: of ${before.length} neighbours ${wrong(before)} are of another class by the plain distance, ${wrong(after)} by the learned one.`;
+    : `Row ${numbers[state.row]} is of class “${nameOf(own)}”. Of its ${before.length} nearest neighbours, ${wrong(before)} by the plain distance and ${wrong(after)} by the learned one are of another class.`;
 }
 
 function setT(t) {
@@ -134,7 +134,7 @@ function listen() {
     if (k >= 1 && k <= listed) { state.k = k; redraw(); }
   });
   document.querySelectorAll("input[name=unit]").forEach(input => input.addEventListener("change", () => {
-    state.standard = byId("bars").ownerDocument.querySelector("input[name=unit]:checked").value === "standard";
+    state.standard = document.querySelector("input[name=unit]:checked").value === "standard";
     redraw();
   }));
   canvas.addEventListener("keydown", pressed);

@@ -37,7 +37,7 @@ function fillNeighbours(list, found, others, own, choose) {
     button.dataset.both = both;
     button.dataset.own = own;
     button.children[0].replaceChildren(markElement(codes[row]));
-    button.children[1].textContent = `${numbers[row]} ${same ? "✓" : "✗"} ${nameOf(codes[row])}`;
+    button.children[1].textContent = `row ${numbers[row]}: ${nameOf(codes[row])} ${same ? "✓" : "✗"}`;
     button.title = `${rowName(row)}, ${nameOf(codes[row])}${same ? "" : ", another class"}${both ? ", in both lists" : ""}`;
     button.setAttribute("aria-label", button.title);
   });
@@ -86,7 +86,7 @@ function vector(tag, attributes, text) {
   if (text !== undefined) element.textContent = text;
   return element;
 }
-const CURVE = { left: 44, right: 350, top: 10, low: 150 };
+const CURVE = { left: 44, right: 340, top: 10, low: 150 };
 const acrossCurve = t => CURVE.left + t * (CURVE.right - CURVE.left);
 let upCurve = null, marker = null;
 
@@ -146,7 +146,7 @@ function fillVotes() {
   const total = new Map();
   measured.votes.forEach(([truth, , count]) => total.set(truth, (total.get(truth) || 0) + count));
   const count = (a, b) => (measured.votes.find(([truth, voted]) => truth === a && voted === b) || [0, 0, 0])[2];
-  const heat = (cell, share) => { cell.style.background = `rgba(var(--heat), ${0.55 * share})`; return cell; };
+  const heat = (cell, share) => { cell.style.background = `rgba(var(--heat), ${0.35 * share})`; return cell; };
   const about = `Votes on held-out rows at t = ${showT(chosenT)} (${page.heldOut.given ? "given" : "chosen"}), wherever the slider is`;
   if (shown.length > 14) {
     const worst = measured.votes.filter(([a, b]) => a !== b).sort((a, b) => b[2] - a[2]).slice(0, 20);
@@ -161,7 +161,7 @@ function fillVotes() {
   const lines = shown.map(a => make("tr", {}, make("th", { scope: "row", textContent: nameOf(a), title: nameOf(a) }),
     ...shown.map(b => heat(make("td", { textContent: count(a, b) }), count(a, b) / (total.get(a) || 1)))));
   byId("votes").replaceChildren(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...lines)));
-  note.textContent = `${about}. A line is a class, a column what its rows were voted into.`;
+  note.textContent = `${about}. Each line is a true class, each column the class voted for.`;
 }
 
 function fillAbout() {
@@ -171,7 +171,7 @@ function fillAbout() {
     : `All ${many(n, "row")}.`);
   lines.push(m < all ? `${m} of ${all} coordinates in which t is a weight, those with the largest share of the squared distances; `
     + "learned neighbours are found by them." : `All ${many(all, "coordinate")} in which t is a weight, in single precision.`);
-  lines.push(`The ${listed} nearest neighbours of each row by the plain distance, found before in all ${many(page.allColumns, "column")}${page.standardized ? ", each divided by its standard deviation" : " as they are"}.`);
+  lines.push(`The ${listed} nearest neighbours of each row by the plain distance, computed when the page was made, in all ${many(page.allColumns, "column")}${page.standardized ? ", each divided by its standard deviation" : " as they are"}.`);
   lines.push(columnCount < page.allColumns ? `Values and weights of ${columnCount} of ${page.allColumns} columns: those that weigh most.` : "Values and weights of every column.");
   if (plane === null) lines.push(`No picture by the plain distance: ${page.allColumns} columns are too many for their principal axes.`);
   const beyond = page.classes.length - COLOURS * SHAPES;
