@@ -13,9 +13,9 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   mahala explore wine.csv --label class -o wine.html
   mahala explore rows.csv --label class --standardize --t 0.5 -o rows.html
-  mahala explore large.parquet --label class --max-rows 5000 --seed 3 -o large.html
+  mahala explore large.csv --label class --max-rows 5000 --seed 3 -o large.html
 
-The page is one file that fetches nothing: open it in a browser, mail it, keep it beside the results.")]
+The page is one file that fetches nothing: open it in a browser.")]
 pub(crate) struct Explore {
     /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
     pub data: PathBuf,

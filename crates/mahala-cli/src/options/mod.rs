@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Retrieval(retrieval::Retrieval),
     /// Show the cross-validated error for every t
     Tune(tune::Tune),
-    /// Write a page to play with: t moves the points, a click shows neighbours before and after
+    /// Write a page to play with: t moves the points, a click shows neighbours
     Explore(explore::Explore),
     /// Write rows in the coordinates where the metric is Euclidean
     Transform(transform::Transform),

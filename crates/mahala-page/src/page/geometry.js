@@ -47,7 +47,7 @@ function principal(weights) {
     for (let a = 0; a < m; a++) basis[a * m + a] = 1;
   }
   const b = inBasis(weights), size = diagonalSum(b);
-  for (let sweep = 0; sweep < 30 && rotateAll(b, 1e-9 * size) > 0; sweep++);
+  for (let sweep = 0; sweep < 30 && rotateAll(b, 1e-15 * size) > 0; sweep++);
   const order = Array.from({ length: m }, (_, k) => k).sort((p, q) => b[q * m + q] - b[p * m + p]);
   const axis = k => Float64Array.from({ length: m }, (_, a) => k === undefined ? 0 : basis[a * m + k]);
   const spread = k => k === undefined ? 0 : b[k * m + k];
@@ -78,13 +78,13 @@ function inBasis(weights) {
   return b;
 }
 
-// One sweep of Jacobi rotations over the entries above the tolerance; how many there were.
+// One sweep of Jacobi rotations over the entries that are not small beside their diagonals; how many there were.
 function rotateAll(b, tolerance) {
   let turned = 0;
   for (let p = 0; p < m; p++) {
     for (let q = p + 1; q < m; q++) {
       const x = b[p * m + q];
-      if (Math.abs(x) <= tolerance) continue;
+      if (Math.abs(x) <= Math.max(tolerance, 1e-7 * Math.sqrt(Math.abs(b[p * m + p] * b[q * m + q])))) continue;
       turned++;
       const theta = (b[q * m + q] - b[p * m + p]) / (2 * x);
       const t = (theta < 0 ? -1 : 1) / (Math.abs(theta) + Math.hypot(theta, 1));

@@ -140,7 +140,8 @@ function listen() {
   canvas.addEventListener("keydown", pressed);
   byId("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme !== "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", event => setTheme(event.matches));
-  new ResizeObserver(() => { fitCanvas(); redraw(); }).observe(byId("frame"));
+  // At once: a canvas of a new size is empty.
+  new ResizeObserver(() => { fitCanvas(); show(); }).observe(byId("frame"));
   listenToPointers({ clicked: row => { canvas.focus(); select(row); }, hovered: (row, place) => fillTip(row, shares, place), moved: redraw });
 }
 

@@ -37,7 +37,7 @@ function fillNeighbours(list, found, others, own, choose) {
     button.dataset.both = both;
     button.dataset.own = own;
     button.children[0].replaceChildren(markElement(codes[row]));
-    button.children[1].textContent = `row ${numbers[row]}: ${nameOf(codes[row])} ${same ? "✓" : "✗"}`;
+    button.children[1].replaceChildren(`${same ? "✓" : "✗"} `, make("bdi", { textContent: nameOf(codes[row]) }), make("small", { textContent: rowName(row) }));
     button.title = `${rowName(row)}, ${nameOf(codes[row])}${same ? "" : ", another class"}${both ? ", in both lists" : ""}`;
     button.setAttribute("aria-label", button.title);
   });
@@ -102,7 +102,7 @@ function drawCurve(setT) {
     byId("error-now").textContent = "The rows are too few to hold some out: there is no curve.";
     return;
   }
-  const top = Math.max(measured.plain, ...measured.curve.map(point => point[1]), 0.01) * 1.08;
+  const top = Math.min(1, 1.08 * measured.curve.reduce((most, point) => Math.max(most, point[1]), Math.max(measured.plain, 0.01)));
   upCurve = error => CURVE.low - error / top * (CURVE.low - CURVE.top);
   const svg = vector("svg", { viewBox: "0 0 360 185", role: "img", "aria-label": "Error on held-out rows over t; press it to move t" });
   for (let part = 0; part <= 2; part++) {

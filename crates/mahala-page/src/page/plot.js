@@ -93,7 +93,7 @@ const isVisible = i => !hiddenClasses.has(codes[i]);
 function draw(selected, before, after) {
   pen.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
   pen.clearRect(0, 0, size.width, size.height);
-  pen.globalAlpha = selected === null ? (n > 3000 ? 0.7 : 0.85) : 0.3;
+  pen.globalAlpha = selected === null ? (n > 3000 ? 0.7 : 0.85) : 0.4;
   for (let i = 0; i < n; i++) {
     if (!isVisible(i)) continue;
     const { sprite, edge } = sprites[codes[i] % sprites.length];
