@@ -199,6 +199,11 @@ impl<'a> Reduced<'a> {
         Ok(Fit { metric, t: fit.t, diagnostics })
     }
 
+    /// The number of columns of the table itself.
+    pub(crate) fn columns(&self) -> usize {
+        self.centred.mean.len()
+    }
+
     /// What is subtracted from the columns, and what they are divided by.
     pub(crate) fn mean_and_scale(self) -> (Vec<f64>, Option<Vec<f64>>) {
         (self.centred.mean, self.centred.scale)

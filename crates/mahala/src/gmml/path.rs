@@ -3,7 +3,7 @@
 use crate::data::centered::Cells;
 use crate::data::random::Stream;
 use crate::data::{Dataset, Rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, MemoryRemedy, Result};
 use crate::gmml::Gmml;
 use crate::gmml::low_rank::Reduced;
 use crate::metric::project;
@@ -56,6 +56,10 @@ impl Reduced<'_> {
     fn path(self) -> Result<Path> {
         let (solution, _) = self.gmml.solve_labelled(&self.data, Stream::Pairs)?;
         let (inside, log_lambda, _) = solution.into_parts();
+        let columns = self.columns();
+        // The directions in all columns, and their transposition.
+        let numbers = 2.0 * inside.ncols() as f64 * columns as f64;
+        self.gmml.check_memory("the directions of all columns", numbers, columns, MemoryRemedy::Principal)?;
         let directions = self.composed(inside.transpose()).transpose().to_owned();
         let (mean, scale) = self.mean_and_scale();
         Ok(Path { directions, log_lambda, mean, scale })
