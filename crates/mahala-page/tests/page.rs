@@ -215,7 +215,7 @@ fn what_cannot_be_shown_is_refused_in_words() {
 
 #[test]
 fn a_page_that_no_browser_would_open_is_refused_before_anything_is_learned() {
-    let (n, d) = (300_000, 64);
+    let (n, d) = (500_000, 64);
     let data = Dataset::new(
         Rows::new(vec![0.0; n * d], d).expect("zeros"),
         Labels::new((0..n).map(|i| ["a", "b"][i % 2])),
@@ -223,5 +223,5 @@ fn a_page_that_no_browser_would_open_is_refused_before_anything_is_learned() {
     .expect("labels of the rows");
     let settings = Settings { max_rows: n, ..Settings::default() };
     let error = Explorer::new(&data, &Source::titled("rows"), &settings, &mut silent).expect_err("refused");
-    assert!(error.to_string().starts_with("max_rows is 300000 with 64 coordinates, a page of "), "{error}");
+    assert!(error.to_string().starts_with("max_rows is 500000 with 64 coordinates, a page of "), "{error}");
 }
