@@ -8,7 +8,8 @@ use mahala_page::{Explorer, Settings, Source};
 use serde_json::Value;
 
 fn rows(n: usize, d: usize) -> Rows {
-    let cell = |i: usize| ((7 * i + 3) as f64).sin() * 3.0 + 0.8 * ((i / d % 3) * (i % d + 1)) as f64;
+    let noise = |i: usize| ((i * i * 7919 + 31 * i) % 1009) as f64 / 300.0;
+    let cell = |i: usize| noise(i) + 0.8 * ((i / d % 3) * (i % d + 1)) as f64;
     Rows::new((0..n * d).map(cell).collect(), d).expect("finite rows")
 }
 

@@ -105,7 +105,8 @@ mod tests {
     use crate::gmml::{Components, Regularization, TChoice};
 
     fn data(n: usize, d: usize) -> Dataset {
-        let cell = |i: usize| ((7 * i + 3) as f64).sin() + 0.3 * ((i / d % 3) * (i % d + 1)) as f64;
+        let noise = |i: usize| ((i * i * 7919 + 31 * i) % 1009) as f64 / 300.0;
+        let cell = |i: usize| noise(i) + 0.3 * ((i / d % 3) * (i % d + 1)) as f64;
         let rows = Rows::new((0..n * d).map(cell).collect(), d).unwrap();
         Dataset::new(rows, Labels::new((0..n).map(|i| (i % 3).to_string()))).unwrap()
     }
