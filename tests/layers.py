@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CRATES = ["mahala-kernels", "mahala", "mahala-baselines", "mahala-io", "mahala-plot", "mahala-cli"]
+CRATES = ["mahala-kernels", "mahala", "mahala-baselines", "mahala-io", "mahala-plot", "mahala-page", "mahala-cli"]
 LIBRARY = [
     "error", "progress", "evaluation", "data", "geometry", "neighbors", "retrieval", "pairs", "footprint", "scatter", "metric", "gmml", "local", "kernel",
     "learner", "auto", "model", "embeddings",

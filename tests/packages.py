@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CRATES = ["mahala-kernels", "mahala-plot", "mahala", "mahala-baselines", "mahala-io", "mahala-cli"]
+CRATES = ["mahala-kernels", "mahala-plot", "mahala", "mahala-page", "mahala-baselines", "mahala-io", "mahala-cli"]
 LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 MATURIN = os.environ.get("MATURIN", ROOT / "target" / "python-venv" / "bin" / "maturin")
 

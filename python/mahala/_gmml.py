@@ -30,6 +30,7 @@ from ._common import (
     threads,
 )
 from ._constraint_input import formed_tuples, whole_numbers
+from ._explore import Explorer, explored
 from ._knn import MahalanobisKNN
 from ._metric import MetricMixin
 from ._moments import Moments
@@ -279,6 +280,54 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         return super().transform(X)
 
     transform.__doc__ = MetricMixin.transform.__doc__
+
+    def explore(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        title: str = "GMML",
+        max_rows: int = 10_000,
+        coordinates: int = 64,
+        steps: int = 50,
+    ) -> Explorer:
+        """Make a page on which t moves the rows: neighbours before and after, errors, weights of columns.
+
+        The metric is learned with the parameters of this estimator, which need not be fitted and is not changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows; the columns of a data frame give their names.
+        y : array-like of shape (n_samples,)
+            Classes.
+        groups : array-like of shape (n_samples,), optional
+            The group of each row: no fold splits one.
+        title : str, default="GMML"
+            The title of the page.
+        max_rows : int, default=10000
+            Rows in the page; of more, so many are drawn at random. The metric is learned on all.
+        coordinates : int, default=64
+            Coordinates in the page: those with the largest share of the distances.
+        steps : int, default=50
+            The error is computed at 0, 1/steps, ..., 1, beside the values that the choice of t tries.
+
+        Returns
+        -------
+        page : Explorer
+            Shown by a notebook; ``save(path)`` writes it as one file that fetches nothing.
+
+        Examples
+        --------
+        >>> from mahala import GMML
+        >>> from sklearn.datasets import load_wine
+        >>> X, y = load_wine(return_X_y=True, as_frame=True)
+        >>> page = GMML().explore(X, y, title="Wine")
+        >>> page.html.startswith("<!DOCTYPE html>")
+        True
+        """
+        return explored(self, X, y, groups, title, max_rows, coordinates, steps)
 
     def fit_triplets(self, triplets: Any, *, preprocessor: Any = None) -> GMML:
         """Learn from triplets: the first point and the second are a similar pair, the first and the third not.

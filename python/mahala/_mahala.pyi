@@ -28,6 +28,16 @@ def fit_labels(
     params: Mapping[str, Any],
     threads: int | None,
 ) -> dict[str, Any]: ...
+def explore(
+    x: Floats,
+    names: Sequence[str],
+    codes: NDArray[np.uint32],
+    params: Mapping[str, Any],
+    title: str,
+    columns: Sequence[str],
+    limits: tuple[int, int, int],
+    threads: int | None,
+) -> str: ...
 def fit_sparse(
     x: Csr,
     names: Sequence[str],

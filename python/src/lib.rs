@@ -5,6 +5,7 @@
 
 mod array;
 mod embeddings;
+mod explore;
 mod fit;
 mod generate;
 mod kernel;
@@ -28,6 +29,8 @@ mod _mahala {
     use super::array::canonical_labels;
     #[pymodule_export]
     use super::embeddings::{Adaptation, adapt_clicks, adapt_labels, adapt_pairs, adapt_triplets};
+    #[pymodule_export]
+    use super::explore::explore;
     #[pymodule_export]
     use super::fit::{
         calibrate, fit_label_sets, fit_labels, fit_local, fit_moments, fit_pairs, fit_sparse, probabilities,

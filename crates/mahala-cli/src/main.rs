@@ -50,6 +50,7 @@ fn run(cli: options::Cli) -> Result<()> {
         options::Command::Adapt(adapt) => commands::adapt::run(&adapt),
         options::Command::Retrieval(retrieval) => commands::retrieval::run(&retrieval),
         options::Command::Tune(tune) => commands::tune::run(&tune),
+        options::Command::Explore(explore) => commands::explore::run(&explore),
         options::Command::Transform(transform) => commands::transform::run(&transform),
         options::Command::Predict(predict) => commands::predict::run(&predict),
         options::Command::Neighbors(neighbors) => commands::neighbors::run(&neighbors),

@@ -7,11 +7,12 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "fit",
     "evaluate",
     "tune",
+    "explore",
     "transform",
     "predict",
     "neighbors",

@@ -4,10 +4,11 @@ mod common;
 
 use common::{Place, assert_well_formed};
 
-const FILES: [&str; 4] = ["before-after.svg", "error-over-t.svg", "wine.csv", "wine.safetensors"];
+const FILES: [&str; 5] =
+    ["before-after.svg", "error-over-t.svg", "wine.csv", "wine.html", "wine.safetensors"];
 
 #[test]
-fn the_demo_compares_three_methods_and_writes_four_files() {
+fn the_demo_compares_three_methods_and_writes_five_files() {
     let place = Place::new();
     let ran = place.ok("demo --runs 3 -o out");
     assert!(ran.stdout.starts_with("Wine: 178 rows, 13 columns, 3 cultivars."), "{}", ran.stdout);

@@ -11,9 +11,11 @@ use crate::terminal::message::print_result;
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use mahala::gmml::TChoice;
+use mahala::progress::silent;
 use mahala::{Dataset, Gmml, Metric};
 use mahala_io::write_atomic;
 use mahala_io::{Header, Missing};
+use mahala_page::{Explorer, Settings, Source};
 use mahala_plot::{Panel, ScatterPanels};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -54,16 +56,20 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let curve = tune::curve(&gmml, &data, STEPS)?;
     let plane = Gmml { t: TChoice::Fixed(t), rank: Some(mahala::gmml::Components::Count(2)), ..gmml.clone() };
     let figure = before_and_after(&data, &plane.fit(&data)?.metric)?;
-    let files: [(&str, Vec<u8>); 2] = [
+    let source = Source { columns: &table.names, ..Source::titled("Wine") };
+    let page = Explorer::new(&data, &source, &Settings::default(), &mut silent)?;
+    let files: [(&str, Vec<u8>); 3] = [
         ("error-over-t.svg", tune::figure(&curve, "Wine").to_svg().into_bytes()),
         ("before-after.svg", figure.to_svg().into_bytes()),
+        ("wine.html", page.to_html().into_bytes()),
     ];
     for (name, bytes) in &files {
         write_atomic(&directory.join(name), bytes)?;
     }
     let shown = directory.display();
     print_message(&format!(
-        "wrote {shown}/: wine.csv, error-over-t.svg, before-after.svg, and the model wine.safetensors\n\n\
+        "wrote {shown}/: wine.csv, error-over-t.svg, before-after.svg, the model wine.safetensors,\n\
+         and wine.html: open it in a browser, and move t\n\n\
          next:\n  mahala inspect {shown}/wine.safetensors\n  mahala predict {shown}/wine.safetensors {shown}/wine.csv \
          --label label\n  mahala evaluate YOUR.csv --label COLUMN"
     ));

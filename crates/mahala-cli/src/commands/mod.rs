@@ -8,6 +8,7 @@ mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 mod explain;
+pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod inspect;

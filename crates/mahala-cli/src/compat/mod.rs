@@ -8,6 +8,7 @@ mod rules;
 mod settings;
 
 use crate::options::Command;
+use crate::options::explore::Explore;
 use crate::options::export::{Export, Form, form_of};
 use crate::options::learn::{LearnArgs, RankArg};
 use crate::options::target::PairsArg;
@@ -51,6 +52,7 @@ pub(crate) fn check(command: &Command, given: &Given) -> Result<()> {
         Command::Fit(fit) => check_fit(fit, given),
         Command::Evaluate(evaluate) => check_evaluate(evaluate, given),
         Command::Tune(tune) => check_tune(tune, given),
+        Command::Explore(explore) => check_explore(explore),
         Command::Export(export) => check_export(export, given),
         // Their options go with any model; what does not is refused where the model is known.
         Command::Demo(_)
@@ -95,6 +97,20 @@ fn check_tune(tune: &Tune, given: &Given) -> Result<()> {
         Some(RankArg::Given(_)) => bail!(
             "--rank has no effect on tune: t is chosen with all coordinates, before some are left out\nhint: leave it out"
         ),
+        None => Ok(()),
+    }
+}
+
+fn check_explore(explore: &Explore) -> Result<()> {
+    if matches!(explore.pairs, PairsArg::File(_)) {
+        bail!("--pairs must be all or sampled here: the page needs labels");
+    }
+    match explore.learn.rank {
+        Some(_) => {
+            bail!(
+                "--rank has no effect on explore, which follows every coordinate\nhint: --coordinates N, or leave it out"
+            )
+        }
         None => Ok(()),
     }
 }

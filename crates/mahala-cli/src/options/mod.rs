@@ -3,6 +3,7 @@
 pub(crate) mod adapt;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod extensions;
 pub(crate) mod fit;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Retrieval(retrieval::Retrieval),
     /// Show the cross-validated error for every t
     Tune(tune::Tune),
+    /// Write a page to play with: t moves the points, a click shows neighbours
+    Explore(explore::Explore),
     /// Write rows in the coordinates where the metric is Euclidean
     Transform(transform::Transform),
     /// Predict the class of rows by a vote of their nearest neighbours

@@ -3,12 +3,13 @@
 use crate::lists::*;
 
 /// The commands that are tried; each of their options is in a list below.
-pub(crate) const COMMANDS: [&str; 13] = [
+pub(crate) const COMMANDS: [&str; 14] = [
     "fit",
     "evaluate",
     "adapt",
     "retrieval",
     "tune",
+    "explore",
     "transform",
     "predict",
     "neighbors",
@@ -168,7 +169,7 @@ impl Cell {
             ("--format", _) => Some("it says what the first bytes say, too"),
             ("--output", _) => Some("it says where the same goes"),
             ("--stream", _) => Some("the same numbers, in less memory"),
-            ("--pairs", "fit" | "evaluate" | "tune") if self.option.value == "all" => {
+            ("--pairs", "fit" | "evaluate" | "tune" | "explore") if self.option.value == "all" => {
                 Some("it says what is done anyway")
             }
             ("--ignore", "evaluate") if source.starts_with("model") => {
@@ -212,6 +213,7 @@ fn lists(command: &str) -> Vec<&'static [Case]> {
         "fit" => vec![LEARN, STEER, READ, TARGET, FIT],
         "evaluate" => vec![LEARN, STEER, READ, TARGET, EVALUATE],
         "tune" => vec![LEARN, READ, TUNE],
+        "explore" => vec![LEARN, READ, EXPLORE],
         "adapt" => vec![READ, ADAPT],
         "retrieval" => vec![READ, RETRIEVAL],
         "transform" => vec![READ, TRANSFORM],
@@ -295,6 +297,7 @@ fn contexts() -> Vec<Context> {
         all.push(context("evaluate", "", source, &format!("{line} --json")));
     }
     all.push(context("tune", "gmml", "labels", "t.csv --label y --steps 20 --json"));
+    all.push(context("explore", "gmml", "labels", "t.csv --label y --steps 10 --output OUT.html"));
     for model in ["gmml", "calibrated", "kernel", "local"] {
         all.push(context("transform", "", model, &format!("{model}.st t.csv")));
         all.push(context("predict", "", model, &format!("{model}.st t.csv")));

@@ -116,6 +116,18 @@ pub(crate) const TUNE: &[Case] = &[
     case("--threads", "1"),
 ];
 
+pub(crate) const EXPLORE: &[Case] = &[
+    needing("--label", "g", "--ignore y"),
+    case("--groups", "g"),
+    case("--pairs", "all"),
+    case("--pairs", "sampled"),
+    case("--steps", "7"),
+    case("--max-rows", "20"),
+    case("--coordinates", "2"),
+    case("--output", "OUT.csv"),
+    case("--threads", "1"),
+];
+
 pub(crate) const ADAPT: &[Case] = &[
     case("--label", "y"),
     case("--pairs", "pairs.csv"),

@@ -149,7 +149,7 @@ fn judge(cell: &Cell, before: &Seen, after: &Seen) -> Verdict {
 /// Runs a line; `OUT` in it is a file of this worker's own.
 fn run(place: &Place, worker: usize, line: &str) -> Seen {
     let out = format!("out-{worker}");
-    let names = ["st", "csv", "npy", "onnx", "json", "moments"];
+    let names = ["st", "csv", "npy", "onnx", "json", "moments", "html"];
     names.iter().for_each(|end| _ = std::fs::remove_file(place.path(&format!("{out}.{end}"))));
     let ran = place.run(&line.replace("OUT", &out));
     let mut result = without_times(&ran.stdout.replace(&out, "OUT"));

@@ -53,6 +53,8 @@ pub enum Stream {
     Clusters,
     /// The sample of rows that are read once.
     Reservoir,
+    /// The rows that a page shows.
+    Shown,
     /// A bootstrap resample of queries.
     Resample(u32),
     /// A draw of signs for a paired test.
@@ -79,6 +81,7 @@ impl Stream {
             Self::HeldOutPairs(n) => block(4, n),
             Self::Resample(n) => block(5, n),
             Self::SignFlips(n) => block(6, n),
+            Self::Shown => u64::MAX - 5,
             Self::Reservoir => u64::MAX - 4,
             Self::Clusters => u64::MAX - 3,
             Self::Landmarks => u64::MAX - 2,

@@ -199,8 +199,18 @@ impl<'a> Reduced<'a> {
         Ok(Fit { metric, t: fit.t, diagnostics })
     }
 
+    /// The number of columns of the table itself.
+    pub(crate) fn columns(&self) -> usize {
+        self.centred.mean.len()
+    }
+
+    /// What is subtracted from the columns, and what they are divided by.
+    pub(crate) fn mean_and_scale(self) -> (Vec<f64>, Option<Vec<f64>>) {
+        (self.centred.mean, self.centred.scale)
+    }
+
     /// `M·Qᵀ`, k × d.
-    fn composed(&self, m: MatRef<'_, f64>) -> Mat<f64> {
+    pub(crate) fn composed(&self, m: MatRef<'_, f64>) -> Mat<f64> {
         match &self.basis {
             Basis::Rows(span) => self.centred.combined(span.combination(m).as_ref()),
             Basis::Directions(directions) => mahala_kernels::blas::product(m, directions.as_ref()),

@@ -97,10 +97,10 @@ pub(crate) fn first_minimum(errors: &[f64]) -> usize {
 }
 
 /// One solved fold: only coordinates are re-weighted and votes counted for each t.
-struct SolvedFold {
-    train: Vec<usize>,
-    test: Vec<usize>,
-    solution: Solution,
+pub(super) struct SolvedFold {
+    pub(super) train: Vec<usize>,
+    pub(super) test: Vec<usize>,
+    pub(super) solution: Solution,
     mean: Vec<f64>,
 }
 
@@ -117,11 +117,11 @@ struct SolvedFold {
 /// # Ok::<(), mahala::Error>(())
 /// ```
 pub struct CrossValidation {
-    data: Dataset,
-    k: usize,
-    folds: Vec<SolvedFold>,
+    pub(super) data: Dataset,
+    pub(super) k: usize,
+    pub(super) folds: Vec<SolvedFold>,
     /// The weight of each row in the error.
-    weights: Vec<f64>,
+    pub(super) weights: Vec<f64>,
     criterion: Criterion,
 }
 
@@ -358,7 +358,7 @@ fn fold_sums(
 }
 
 /// A fold's rows in the coordinates of its geodesic.
-struct FoldView<'a> {
+pub(super) struct FoldView<'a> {
     fold: &'a SolvedFold,
     data: &'a Dataset,
     train: Vec<f64>,
@@ -366,24 +366,33 @@ struct FoldView<'a> {
 }
 
 impl<'a> FoldView<'a> {
-    fn new(fold: &'a SolvedFold, data: &'a Dataset) -> Self {
+    pub(super) fn new(fold: &'a SolvedFold, data: &'a Dataset) -> Self {
         let coordinates = |rows: &[usize]| fold.solution.coordinates(&data.rows().subset(rows), &fold.mean);
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 
-    /// The misclassified test rows at t: the weights of coordinates change, rows do not. The buffers are reused
-    /// from one t to the next.
-    fn wrong_at(&self, t: f64, k: usize, counted: &[f64], [train, test]: &mut [Vec<f64>; 2]) -> Result<f64> {
+    /// The weight of the misclassified test rows at t.
+    fn wrong_at(&self, t: f64, k: usize, counted: &[f64], buffers: &mut [Vec<f64>; 2]) -> Result<f64> {
+        let predicted = self.predicted_at(t, k, buffers)?;
+        let codes = self.data.labels().codes();
+        let wrong = self.fold.test.iter().zip(predicted).filter(|&(&i, class)| codes[i] != class);
+        Ok(wrong.map(|(&i, _)| counted[i]).sum())
+    }
+
+    /// The class that the neighbours of each test row vote for at t: the weights of coordinates change, rows do not. The
+    /// buffers are reused from one t to the next.
+    pub(super) fn predicted_at(
+        &self,
+        t: f64,
+        k: usize,
+        [train, test]: &mut [Vec<f64>; 2],
+    ) -> Result<Vec<u32>> {
         let weights = self.fold.solution.weights(t);
         let knn = Knn::new(weighted(&self.train, &weights, std::mem::take(train))?)?;
         let queries = weighted(&self.test, &weights, std::mem::take(test))?;
         let found = knn.search(&queries, k.min(self.fold.train.len()))?;
         (*train, *test) = (knn.into_rows().into_values(), queries.into_values());
-        let labels = self.data.labels().subset(&self.fold.train);
-        let predicted = found.vote(&labels);
-        let codes = self.data.labels().codes();
-        let wrong = self.fold.test.iter().zip(predicted).filter(|&(&i, class)| codes[i] != class);
-        Ok(wrong.map(|(&i, _)| counted[i]).sum())
+        Ok(found.vote(&self.data.labels().subset(&self.fold.train)))
     }
 }
 

@@ -86,6 +86,16 @@ impl Solution {
         Self { scale: Some(scale), ..self }
     }
 
+    /// `W`, `log Λ`, and what columns are divided by.
+    pub(crate) fn into_parts(self) -> (Mat<f64>, Vec<f64>, Option<Vec<f64>>) {
+        (self.w, self.log_lambda, self.scale)
+    }
+
+    /// What columns are divided by, if they are standardised.
+    pub(crate) fn scale(&self) -> Option<&[f64]> {
+        self.scale.as_deref()
+    }
+
     pub(crate) fn into_diagnostics(self) -> Diagnostics {
         self.diagnostics
     }
