@@ -118,6 +118,11 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
     """
     check_metric(estimator)
     check_is_fitted(estimator, "components_")
+    if not hasattr(estimator, "model_params_"):
+        raise TypeError(
+            f"an {type(estimator).__name__} cannot be written to a model file: what it has seen is not in its metric. Keep the "
+            "metric alone: MahalanobisDistance(learner.components_)"
+        )
     kernel = isinstance(estimator, KernelGMML) and estimator.kernel_ is not None
     if isinstance(estimator, KernelGMML) and callable(estimator.kernel):
         raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")

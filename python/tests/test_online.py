@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from mahala import GMML, GMMLPairs, constraints
+from mahala import GMML, GMMLPairs, constraints, save
 from mahala.online import OnlineGMML, OnlineLEGO, OnlineLORETA, OnlineMOML, OnlineOASIS, OnlinePOLA
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
@@ -134,3 +134,11 @@ def test_gmml_over_moments_and_online_gmml_over_all_pairs_agree():
     online = OnlineGMML(t=0.5).partial_fit(X[np.column_stack([i, j])], y[i] == y[j])
     expected = GMML(t=0.5).fit(X, y).get_mahalanobis_matrix()
     np.testing.assert_allclose(online.get_mahalanobis_matrix(), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_what_learns_online_is_refused_by_the_model_file_in_words(learner, tmp_path):
+    path = tmp_path / "online.safetensors"
+    with pytest.raises(TypeError, match="cannot be written to a model file.*MahalanobisDistance"):
+        save(learner().partial_fit(X[TRIPLETS]), path)
+    assert not path.exists()

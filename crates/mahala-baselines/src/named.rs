@@ -1,8 +1,8 @@
 //! Methods by name, with parameters from outside: the interface of the command and of Python.
 
 use crate::{
-    Covariance, Dmlmj, Euclidean, FlatGeo, Itml, Kissme, Lda, Ldml, Lego, Lfda, Lmnn, Loreta, Lsml, Mcml,
-    Mlkr, Mmc, Moml, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml, Scml, Sdml, Xqda,
+    Covariance, Dmlmj, Euclidean, FlatGeo, GmmlRegression, Itml, Kissme, Lda, Ldml, Lego, Lfda, Lmnn, Loreta,
+    Lsml, Mcml, Mlkr, Mmc, Moml, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml, Scml, Sdml, Xqda,
 };
 use mahala::auto::Auto;
 use mahala::auto::Recipe;
@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The names of the methods of [`named`]. GMML is not one of them: its parameters are not all plain numbers.
-pub const NAMES: [&str; 29] = [
+pub const NAMES: [&str; 30] = [
     "auto",
     "auto-kernel",
     "recipe",
@@ -42,6 +42,7 @@ pub const NAMES: [&str; 29] = [
     "lsml",
     "sdml",
     "robust-gmml",
+    "gmml-regression",
 ];
 
 /// A method by its name, with parameters by the names of its fields; those not given have their defaults.
@@ -94,6 +95,7 @@ pub fn named(name: &str, parameters: Value) -> Result<Box<dyn Learner>> {
         "lsml" => read::<Lsml>("lsml", parameters),
         "sdml" => read::<Sdml>("sdml", parameters),
         "robust-gmml" => read::<RobustGmml>("robust-gmml", parameters),
+        "gmml-regression" => read::<GmmlRegression>("gmml-regression", parameters),
         _ => Err(Error::Parameter { name: "method", value: name.to_owned(), allowed: "one of those listed" }),
     }
 }

@@ -28,6 +28,7 @@ pub(crate) const SINGULAR: f64 = 1e-10;
 const REPAIR: f64 = 0.1;
 
 /// Rows around their means, in units of their columns' standard deviations.
+#[derive(Clone)]
 pub(crate) struct Standardized {
     pub(crate) rows: Rows,
     mean: Vec<f64>,

@@ -16,7 +16,7 @@ use mahala::local::{LocalGmml, Locality};
 use mahala::pairs::{Pair, Pairs};
 use mahala::progress::silent;
 use mahala::{Dataset, Error, Gmml, Labels, Metric, Result, Rows};
-use mahala_baselines::{Covariance, FlatGeo, Lmnn, Mcml, NAMES, Nca, Start, named};
+use mahala_baselines::{Covariance, FlatGeo, Lmnn, Mcml, MultiLmnn, NAMES, Nca, Plda, Start, named};
 use serde_json::json;
 use std::sync::Mutex;
 
@@ -93,6 +93,8 @@ fn everything(data: &Dataset) -> Vec<(String, Result<()>)> {
             ]);
         }
     }
+    all.push(("plda".into(), Plda::default().fit(data).map(|_| ())));
+    all.push(("multi-metric lmnn".into(), MultiLmnn::default().fit(data, &mut silent).map(|_| ())));
     all.push(("principal axes".into(), Metric::principal_axes(rows).map(|_| ())));
     all
 }

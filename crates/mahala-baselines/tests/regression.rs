@@ -80,7 +80,10 @@ fn bad_parameters_and_other_data_are_refused() {
     let data = Dataset::new(rows.clone(), Labels::new((0..20).map(|i| (i % 2).to_string()))).unwrap();
     let told = Mlkr::default().learn(&Training::Labelled(&data), &mut silent).unwrap_err().to_string();
     assert!(told.contains("mlkr, with labels") && told.contains("regression"), "{told}");
-    for name in NAMES.into_iter().filter(|name| !["mlkr", "euclidean", "covariance"].contains(name)) {
+    for name in NAMES
+        .into_iter()
+        .filter(|name| !["mlkr", "gmml-regression", "euclidean", "covariance"].contains(name))
+    {
         let error = named(name, json!({})).unwrap().learn(&training, &mut silent).unwrap_err();
         assert!(error.to_string().contains("with targets"), "{name}: {error}");
     }

@@ -13,6 +13,8 @@ pub enum MemoryRemedy {
     Landmarks,
     /// Reduce the number of columns: the method has no parameter that would help.
     Columns,
+    /// Learn on fewer rows: what is held grows with their square.
+    Rows,
 }
 
 impl std::fmt::Display for MemoryRemedy {
@@ -27,6 +29,7 @@ impl std::fmt::Display for MemoryRemedy {
                 "reduce the number of columns first, or learn by gmml inside the leading principal directions of the \
                  rows (principal)"
             }
+            Self::Rows => "learn on fewer rows, of which a sample that keeps every class will do",
         })
     }
 }

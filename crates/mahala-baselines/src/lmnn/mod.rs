@@ -18,7 +18,11 @@
 //! lowers K for its own rows to its size − 1; a row alone in its class has no target, but is an impostor to
 //! others.
 
+mod active_set;
 mod impostors;
+mod multi;
+
+pub use multi::{MultiLmnn, MultiMetrics};
 
 use crate::Start;
 use crate::labelled::{Labelled, row_major};
