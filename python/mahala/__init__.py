@@ -23,8 +23,11 @@ from ._mahala import __version__
 from ._metric import MahalanobisDistance
 from ._model import load, load_classifier, save
 from ._moments import Moments, Window
+from ._multi_metric import MultiMetricLMNN
+from ._multi_task import MultiTaskGMML
 from ._notice import MahalaWarning
 from ._pairs import GMMLPairs, PairClassifier
+from ._plda import PLDA
 from ._progress import Progress, progress
 from ._recipe import RecipeGMML
 from ._spd import (
@@ -59,6 +62,7 @@ from .baselines import (
     Covariance,
     Euclidean,
     FlatGeo,
+    GMMLRegression,
     RobustGMML,
 )
 
@@ -70,6 +74,7 @@ __all__ = [
     "FlatGeo",
     "GMML",
     "GMMLPairs",
+    "GMMLRegression",
     "ITML",
     "KISSME",
     "KernelGMML",
@@ -91,9 +96,12 @@ __all__ = [
     "MahalanobisKNNRegressor",
     "MahalanobisNearestNeighbors",
     "Moments",
+    "MultiMetricLMNN",
+    "MultiTaskGMML",
     "NCA",
     "NCMML",
     "OASIS",
+    "PLDA",
     "POLA",
     "PairClassifier",
     "Progress",

@@ -43,6 +43,9 @@ COUNTS = {
     "n_quadruplets": 1,
     "n_chunks": 1,
     "chunk_size": 2,
+    "n_slices": 2,
+    "n_votes": 1,
+    "max_samples": 10,
 }
 #: What steers a fit and is no parameter of the method.
 STEERING = {"standardize", "n_jobs", "verbose", "time_limit"}
@@ -289,6 +292,30 @@ class ChunksLearner(Learner):
         self._keep(_mahala.learn_chunks(X, whole_numbers("chunks", chunks), self._plan()))
         if hasattr(self, "classes_"):
             del self.classes_
+        self._warn()
+        return self
+
+
+class TargetsLearner(Learner):
+    """A learner of numbers instead of classes."""
+
+    def fit(self: Self, X: Any, y: Any = None) -> Self:
+        """Learn from rows and a number for each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            The number of each row.
+
+        Returns
+        -------
+        self : estimator
+            The fitted metric.
+        """
+        X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
+        self._keep(_mahala.learn_targets(X, np.ascontiguousarray(y, dtype=np.float64), self._plan()))
         self._warn()
         return self
 

@@ -18,7 +18,65 @@ from ._notice import validated, warn_of_labels
 Floats = NDArray[np.float64]
 
 
-class LocalGMML(ClassifierMixin, BaseEstimator):
+class LocalClassifier(ClassifierMixin, BaseEstimator):
+    """Votes of training rows, each measured by the metric of its group; not to be used by itself."""
+
+    n_neighbors: int
+    n_jobs: int | None
+    components_: Floats
+    mean_: Floats
+    scale_: Floats | None
+    local_maps_: Floats
+    groups_: NDArray[np.uint32]
+    classes_: NDArray[Any]
+    _rows: Floats
+    _codes: NDArray[np.uint32]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,)
+            The class with the most votes.
+        """
+        winners, _ = self._classify(X)
+        return self.classes_[winners]
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the share of neighbours in each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_features)
+            The rows.
+
+        Returns
+        -------
+        p : ndarray of shape (n_queries, n_classes)
+            Shares, in the order of ``classes_``.
+        """
+        _, votes = self._classify(X)
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def _classify(self, X: Any) -> tuple[NDArray[np.int64], Floats]:
+        check_is_fitted(self, "components_")
+        X = validated(self, X, reset=False, dtype=np.float64)
+        jobs = threads(self.n_jobs)
+        z = _mahala.transform((self.components_, self.mean_, self.scale_, None), X, jobs)
+        # Of fewer rows than that, all vote.
+        k = min(count("n_neighbors", self.n_neighbors, 1), len(self._rows))
+        names = class_names(self.classes_)
+        maps = list(self.local_maps_)
+        return _mahala.classify_locally(self._rows, maps, self.groups_, names, self._codes, z, k, jobs)
+
+
+class LocalGMML(LocalClassifier):
     """Nearest neighbours under local metrics, each on the geodesic from the global metric to its own.
 
     The distance from a row to a training row y is measured by the metric of y's group::
@@ -171,49 +229,6 @@ class LocalGMML(ClassifierMixin, BaseEstimator):
         self.classes_, self._codes, self._rows = classes, codes, learned["rows"]
         warn_of_labels(classes, len(y))
         return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            The rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_queries,)
-            The class with the most votes.
-        """
-        winners, _ = self._classify(X)
-        return self.classes_[winners]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the share of neighbours in each class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_queries, n_features)
-            The rows.
-
-        Returns
-        -------
-        p : ndarray of shape (n_queries, n_classes)
-            Shares, in the order of ``classes_``.
-        """
-        _, votes = self._classify(X)
-        return votes / votes.sum(axis=1, keepdims=True)
-
-    def _classify(self, X: Any) -> tuple[NDArray[np.int64], Floats]:
-        check_is_fitted(self, "components_")
-        X = validated(self, X, reset=False, dtype=np.float64)
-        jobs = threads(self.n_jobs)
-        z = _mahala.transform((self.components_, self.mean_, self.scale_, None), X, jobs)
-        # Of fewer rows than that, all vote.
-        k = min(count("n_neighbors", self.n_neighbors, 1), len(self._rows))
-        names = class_names(self.classes_)
-        maps = list(self.local_maps_)
-        return _mahala.classify_locally(self._rows, maps, self.groups_, names, self._codes, z, k, jobs)
 
     def _clusters(self, rows: int) -> int | None:
         if self.by == "class":

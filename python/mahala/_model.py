@@ -19,7 +19,9 @@ from ._knn import MahalanobisKNN, Neighbors
 from ._learner import Learner
 from ._local import LocalGMML
 from ._metric import MetricMixin
+from ._multi_metric import MultiMetricLMNN
 from ._pairs import GMMLPairs
+from ._plda import PLDA
 from ._recipe import RecipeGMML
 from .baselines import (
     DMLMJ,
@@ -47,6 +49,7 @@ from .baselines import (
     Covariance,
     Euclidean,
     FlatGeo,
+    GMMLRegression,
     RobustGMML,
 )
 
@@ -80,12 +83,13 @@ LEARNERS: dict[str, type[Learner]] = {
         Covariance,
         Euclidean,
         FlatGeo,
+        GMMLRegression,
         RobustGMML,
     )
 }
 
 
-def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
+def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | PathLike[str], X: Any = None, y: Any = None) -> None:
     """Write a fitted metric to a model file (safetensors).
 
     The command reads it: ``mahala transform model.safetensors rows.csv``. With the training rows, ``mahala
@@ -94,7 +98,8 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
     Parameters
     ----------
     estimator : GMML, AutoGMML, GMMLPairs, KernelGMML, or one of the other methods
-        The fitted metric.
+        The fitted metric. A MultiMetricLMNN is written with the rows it keeps; an NCMML with the means of its classes, one row
+        each, unless rows are given.
     path : path
         Where to write; the file appears whole or not at all.
     X : array-like of shape (n_samples, n_features), default=None
@@ -116,6 +121,8 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
     >>> bool((again.transform(X) == gmml.transform(X)).all())
     True
     """
+    if isinstance(estimator, MultiMetricLMNN):
+        return save_multi_metric(estimator, path, X)
     check_metric(estimator)
     check_is_fitted(estimator, "components_")
     if not hasattr(estimator, "model_params_"):
@@ -142,15 +149,20 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
                 rows = estimator.transform(X)
                 z, plain = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
             threshold = _mahala.label_threshold(plain, *z, seed)
+    elif isinstance(estimator, NCMML):
+        means = estimator.class_means_
+        references = means, class_names(estimator.classes_), np.arange(len(means), dtype=np.uint32)
+        params = params | {"label_type": label_type(estimator.classes_), "k": 1}
     content = {
         "log_eigenvalues": estimator.log_eigenvalues_.tolist(),
-        "feature_names": [str(name) for name in getattr(estimator, "feature_names_in_", [])],
+        "feature_names": feature_names(estimator),
         "threshold": threshold,
         "calibration": json.dumps(estimator.calibration_) if hasattr(estimator, "calibration_") else None,
         "params": json.dumps(params),
         "diagnostics": json.dumps(estimator.diagnostics_),
         "column_means": getattr(estimator, "_column_means", None),
         "references": references,
+        "references_transformed": X is None,
     }
     if kernel:
         _mahala.save_kernel_model(path, state, content)
@@ -158,11 +170,28 @@ def save(estimator: MetricMixin | KernelGMML, path: str | PathLike[str], X: Any 
         _mahala.save_model(path, state, content)
 
 
+def save_multi_metric(estimator: MultiMetricLMNN, path: str | PathLike[str], X: Any) -> None:
+    check_is_fitted(estimator, "components_")
+    if X is not None:
+        raise ValueError("X was given; a MultiMetricLMNN is written with the rows it learned from, so leave X and y out")
+    params = estimator.model_params_ | {"label_type": label_type(estimator.classes_), "k": estimator.n_neighbors}
+    content = json.dumps(params), json.dumps(estimator.diagnostics_), feature_names(estimator)
+    references = estimator._rows, class_names(estimator.classes_), estimator._codes
+    state = estimator.components_, estimator.mean_, None, None
+    _mahala.save_local_model(path, state, list(estimator.local_maps_), estimator.groups_, references, content)
+
+
+def feature_names(estimator: Any) -> list[str]:
+    return [str(name) for name in getattr(estimator, "feature_names_in_", [])]
+
+
 def check_metric(estimator: Any) -> None:
     """What is no metric by itself may hold one."""
     if isinstance(estimator, (MetricMixin, KernelGMML)):
         return
     held, remedy = type(estimator).__name__, "only metrics of this package can be saved"
+    if isinstance(estimator, PLDA):
+        remedy = "its score is a likelihood ratio and no distance. Keep it with pickle or joblib"
     if isinstance(estimator, Neighbors):
         remedy = "save its metric, with the rows that vote: save(knn.metric_, path, X, y)"
     for name, step in getattr(estimator, "steps", []):
@@ -171,7 +200,9 @@ def check_metric(estimator: Any) -> None:
     raise TypeError(f"a {held} cannot be written to a model file; {remedy}")
 
 
-def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner:
+def load(
+    path: str | PathLike[str],
+) -> GMML | AutoGMML | GMMLPairs | KernelGMML | Learner | MultiMetricLMNN:
     """Read a model file, written by ``save`` or by the command.
 
     Parameters
@@ -188,7 +219,9 @@ def load(path: str | PathLike[str]) -> GMML | AutoGMML | GMMLPairs | KernelGMML 
     return restored(read(path))
 
 
-def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> MahalanobisKNN | LocalGMML:
+def load_classifier(
+    path: str | PathLike[str], n_neighbors: int = 5
+) -> MahalanobisKNN | LocalGMML | MultiMetricLMNN:
     """Read a model file with its training rows as a fitted classifier, as ``mahala predict`` is.
 
     Parameters
@@ -200,8 +233,8 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
 
     Returns
     -------
-    classifier : MahalanobisKNN or LocalGMML
-        LocalGMML if the model has local metrics (``mahala fit --local``).
+    classifier : MahalanobisKNN, LocalGMML or MultiMetricLMNN
+        LocalGMML if the model has local metrics (``mahala fit --local``); MultiMetricLMNN if they are its.
     """
     content = read(path)
     if content["references"] is None:
@@ -210,6 +243,9 @@ def load_classifier(path: str | PathLike[str], n_neighbors: int = 5) -> Mahalano
         )
     rows, _, codes = content["references"]
     metric = restored(content)
+    if isinstance(metric, MultiMetricLMNN):
+        metric.n_neighbors = n_neighbors
+        return metric
     if content["local"] is not None:
         return local_classifier(metric, content, n_neighbors)
     knn = MahalanobisKNN(metric=metric, n_neighbors=n_neighbors)
@@ -261,20 +297,48 @@ def restored(content: dict[str, Any]) -> Any:
         from .embeddings._adapter import restored_adapter  # it reads model files through this module
 
         return restored_adapter(content, params)
+    if params.get("method") == "multi-metric-lmnn":
+        return restored_multi_metric(content, params)
     if content["kernel"] is not None or params.get("method") == "auto-kernel":
         return restored_kernel(content, params)
     estimator = unfitted(params) if params.get("method") in LEARNERS else unfitted_gmml(params, content)
     if params.get("pairs") != "given" and content["references"] is not None:
         estimator.classes_ = np.unique(reference_classes(content))
     estimator._keep(content)
+    if isinstance(estimator, NCMML) and content["references"] is not None:
+        rows, _, codes = content["references"]
+        order = np.unique(reference_classes(content), return_inverse=True)[1]
+        estimator._keep_means(rows, order[codes])
     if content["calibration"] is not None:
         estimator.calibration_ = json.loads(content["calibration"])
     if content["threshold"] is not None:
         estimator.threshold_ = content["threshold"]
-    estimator.n_features_in_ = estimator.components_.shape[1]
+    keep_columns(estimator, content)
+    return estimator
+
+
+def restored_multi_metric(content: dict[str, Any], params: dict[str, Any]) -> MultiMetricLMNN:
+    names = {
+        "n_neighbors": "k", "n_targets": "targets", "n_components": "rank", "hinge": "hinge", "push": "push",
+        "init": "start", "max_iter": "max_iterations", "tol": "tolerance", "random_state": "seed",
+    }  # fmt: skip
+    estimator = MultiMetricLMNN(**{ours: params[theirs] for ours, theirs in names.items() if theirs in params})
+    estimator.components_, estimator.mean_ = content["components"], content["mean"]
+    maps, groups = content["local"]
+    estimator.local_maps_, estimator.groups_ = np.stack(maps), groups
+    rows, _, codes = content["references"]
+    estimator.classes_, order = np.unique(reference_classes(content), return_inverse=True)
+    estimator._rows, estimator._codes = rows, order.astype(np.uint32)[codes]
+    estimator._keep_report(params, json.loads(content["diagnostics"]))
+    keep_columns(estimator, content)
+    return estimator
+
+
+def keep_columns(estimator: Any, content: dict[str, Any]) -> None:
+    """The number of columns, and their names."""
+    estimator.n_features_in_ = content["components"].shape[1]
     if content["feature_names"]:
         estimator.feature_names_in_ = np.array(content["feature_names"], dtype=object)
-    return estimator
 
 
 def unfitted(params: dict[str, Any]) -> Learner:

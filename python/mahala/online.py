@@ -24,8 +24,8 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import check_array
 
 from . import _mahala
-from ._common import count, marks_of, number, seed
-from ._constraint_input import formed_tuples
+from ._common import count, csr_parts, issparse, marks_of, number, seed
+from ._constraint_input import RowNumberError, formed_tuples
 from ._learner import two_numbers
 from ._metric import Floats, MetricMixin
 
@@ -253,7 +253,8 @@ class OnlinePOLA(OnlineLearner):
 class OnlineOASIS(OnlineLearner):
     """Online algorithm for scalable image similarity (Chechik, Sharma, Shalit, Bengio 2010), from triplets.
 
-    The metric is the positive part of its bilinear similarity. Rows should be of length 1 at most.
+    The metric is the positive part of its bilinear similarity. Rows should be of length 1 at most. Sparse triplets cost what
+    their non-zeros cost, in time and in memory, whatever the number of columns; only ``components_`` needs columns x columns.
 
     Parameters
     ----------
@@ -268,6 +269,63 @@ class OnlineOASIS(OnlineLearner):
     def __init__(self, *, aggressiveness: float = 0.1, n_jobs: int | None = None) -> None:
         self.aggressiveness = aggressiveness
         self.n_jobs = n_jobs
+
+    def partial_fit(self, tuples: Any, y: Any = None, *, preprocessor: Any = None) -> OnlineOASIS:
+        """Learns from more triplets, in their order.
+
+        Parameters
+        ----------
+        tuples : array-like of shape (n_triplets, 3, n_features), (n_triplets, 3) with a preprocessor, or three sparse matrices
+            Triplets, of which the first point is nearer to the second than to the third; or their first, second and third
+            points as SciPy's sparse matrices of shape (n_triplets, n_features).
+        y : None
+            Triplets have no marks.
+        preprocessor : array-like or sparse matrix of shape (n_points, n_features), callable or None, default=None
+            What looks points up by row numbers (or whatever the callable understands).
+        """
+        ends = sparse_ends(tuples, preprocessor)
+        if ends is None:
+            return super().partial_fit(tuples, y, preprocessor=preprocessor)
+        if y is not None:
+            raise ValueError("y was given with triplets, which have no marks; leave it out")
+        losses = self._state_for(ends[0].shape[1]).update_sparse_triplets(*map(csr_parts, ends))
+        self.n_seen_: int = getattr(self, "n_seen_", 0) + ends[0].shape[0]
+        self.loss_ = float(np.mean(losses))
+        self._components: Floats | None = None
+        return self
+
+    @property
+    def n_entries_(self) -> int:
+        """Entries of the similarity's matrix that updates have reached: what it holds in memory."""
+        if not hasattr(self, "_online"):
+            raise AttributeError("nothing was learned yet: n_entries_ needs a call of partial_fit")
+        return self._online.stored_entries() or 0
+
+
+def sparse_ends(tuples: Any, preprocessor: Any) -> list[Any] | None:
+    """The three ends of sparse triplets; None if the triplets are dense."""
+    if issparse(preprocessor):
+        index = np.asarray(tuples)
+        if index.ndim != 2 or index.shape[1] != 3 or index.dtype.kind not in "iu":
+            raise ValueError(
+                f"tuples of shape {index.shape} and type {index.dtype}; with a sparse preprocessor they must be row numbers of "
+                "shape (n_triplets, 3)"
+            )
+        wrong = index[(index < 0) | (index >= preprocessor.shape[0])]
+        if len(wrong):
+            raise RowNumberError(
+                f"the row number {wrong[0]} does not exist; the preprocessor has {preprocessor.shape[0]} rows"
+            )
+        rows = preprocessor.tocsr()
+        tuples = [rows[column] for column in index.T]
+    elif not (isinstance(tuples, (tuple, list)) and any(map(issparse, tuples))):
+        return None
+    if len(tuples) != 3 or not all(map(issparse, tuples)) or len({end.shape for end in tuples}) != 1:
+        shapes = [getattr(end, "shape", None) for end in tuples]
+        raise ValueError(f"{len(tuples)} tables of shapes {shapes}; three sparse matrices of one shape are needed")
+    if tuples[0].shape[0] == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: give a triplet at least")
+    return [check_array(end, accept_sparse="csr", dtype=np.float64, input_name="tuples") for end in tuples]
 
 
 class OnlineLORETA(OnlineLearner):

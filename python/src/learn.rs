@@ -20,14 +20,14 @@ use serde_json::{Value, json};
 #[pyo3(from_item_all)]
 pub(crate) struct Plan {
     method: String,
-    parameters: String,
+    pub(crate) parameters: String,
     standardize: bool,
-    time_limit: Option<f64>,
+    pub(crate) time_limit: Option<f64>,
     /// The group of each row, for a method that chooses.
     groups: Option<Vec<String>>,
     /// Called with iteration, total and objective, now and then.
-    progress: Option<Py<PyAny>>,
-    threads: Option<usize>,
+    pub(crate) progress: Option<Py<PyAny>>,
+    pub(crate) threads: Option<usize>,
 }
 
 /// What is learned from.

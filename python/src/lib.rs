@@ -16,8 +16,10 @@ mod moments;
 mod neighbors;
 mod online;
 mod params;
+mod plda;
 mod retrieval;
 mod run;
+mod several;
 mod spd;
 mod watch;
 
@@ -56,11 +58,15 @@ mod _mahala {
     #[pymodule_export]
     use super::online::Online;
     #[pymodule_export]
+    use super::plda::{fit_plda, score_plda};
+    #[pymodule_export]
     use super::retrieval::{
         bootstrap_interval, measures_by_judgements, measures_by_labels, nearest, paired_test, verification,
     };
     #[pymodule_export]
     use super::run::{limit_threads, thread_count};
+    #[pymodule_export]
+    use super::several::{fit_multi_task, learn_multi_metric, save_local_model};
     #[pymodule_export]
     use super::spd::{geometric_mean, logdet_divergence, riemannian_distance, symmetrized_logdet_divergence};
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

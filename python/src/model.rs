@@ -25,9 +25,11 @@ pub(crate) struct Content<'py> {
     diagnostics: String,
     column_means: Option<Vec<f64>>,
     references: Option<References<'py>>,
+    /// Whether these rows are in the metric's coordinates already.
+    references_transformed: bool,
 }
 
-/// Training rows, not yet transformed, with names and codes of their classes.
+/// Rows that vote, with names and codes of their classes.
 #[derive(FromPyObject)]
 pub(crate) struct References<'py>(Bound<'py, PyAny>, Vec<String>, PyReadonlyArray1<'py, u32>);
 
@@ -78,8 +80,13 @@ fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> Py
         diagnostics: json_of("diagnostics", &content.diagnostics)?,
         ..model
     };
+    let transformed = content.references_transformed;
     interruptible(py, None, move |_| {
         if let Some((rows, labels)) = references {
+            if transformed {
+                model.references = Some((rows, labels));
+                return model.save(path);
+            }
             model.keep_training_means(&rows);
             model.references = Some((model.transform(&rows)?, labels));
         }

@@ -1,8 +1,9 @@
 //! Online learners as a Python class.
 
-use crate::array::{mat_out, rows_of};
+use crate::array::{Csr, mat_out, rows_of};
 use crate::run::to_python;
 use mahala::Error;
+use mahala::data::SparseRows;
 use mahala_baselines::online::{
     Online as State, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis, OnlinePola,
 };
@@ -13,7 +14,29 @@ use serde::Deserialize;
 
 /// A learner that sees one pair or triplet at a time.
 #[pyclass(module = "mahala._mahala")]
-pub(crate) struct Online(Box<dyn State + Send + Sync>);
+pub(crate) struct Online(Learner);
+
+enum Learner {
+    /// The one that learns from sparse rows.
+    Oasis(OnlineOasis),
+    Other(Box<dyn State + Send + Sync>),
+}
+
+impl Learner {
+    fn state(&self) -> &dyn State {
+        match self {
+            Self::Oasis(oasis) => oasis,
+            Self::Other(state) => &**state,
+        }
+    }
+
+    fn state_mut(&mut self) -> &mut dyn State {
+        match self {
+            Self::Oasis(oasis) => oasis,
+            Self::Other(state) => &mut **state,
+        }
+    }
+}
 
 /// Which learner, with its parameters.
 #[derive(Deserialize)]
@@ -28,17 +51,19 @@ enum Method {
 }
 
 impl Method {
-    fn state(self, columns: usize) -> Result<Box<dyn State + Send + Sync>, Error> {
-        Ok(match self {
+    fn state(self, columns: usize) -> Result<Learner, Error> {
+        Ok(Learner::Other(match self {
             Self::Gmml { t, lambda } => Box::new(OnlineGmml::new(columns, t, lambda)?),
             Self::Lego { step, bounds } => Box::new(OnlineLego::new(columns, step, bounds)?),
             Self::Loreta { rank, step, seed } => {
                 Box::new(OnlineLoreta::new(columns, rank.unwrap_or(columns), step, seed)?)
             }
             Self::Moml { step } => Box::new(OnlineMoml::new(columns, step)?),
-            Self::Oasis { aggressiveness } => Box::new(OnlineOasis::new(columns, aggressiveness)?),
+            Self::Oasis { aggressiveness } => {
+                return OnlineOasis::new(columns, aggressiveness).map(Learner::Oasis);
+            }
             Self::Pola {} => Box::new(OnlinePola::new(columns)?),
-        })
+        }))
     }
 }
 
@@ -60,7 +85,8 @@ impl Online {
         similar: Vec<bool>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let [a, b] = [rows_of(first)?, rows_of(second)?];
-        let update = |(i, similar): (usize, bool)| self.0.update_pair(a.row(i), b.row(i), similar);
+        let state = self.0.state_mut();
+        let update = |(i, similar): (usize, bool)| state.update_pair(a.row(i), b.row(i), similar);
         let losses: Result<Vec<f64>, Error> = similar.into_iter().enumerate().map(update).collect();
         Ok(PyArray1::from_vec(first.py(), losses.map_err(|error| to_python(&error))?))
     }
@@ -73,14 +99,42 @@ impl Online {
         far: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let [a, p, q] = [rows_of(anchor)?, rows_of(near)?, rows_of(far)?];
-        let update = |i: usize| self.0.update_triplet(a.row(i), p.row(i), q.row(i));
+        let state = self.0.state_mut();
+        let update = |i: usize| state.update_triplet(a.row(i), p.row(i), q.row(i));
         let losses: Result<Vec<f64>, Error> = (0..a.len()).map(update).collect();
         Ok(PyArray1::from_vec(anchor.py(), losses.map_err(|error| to_python(&error))?))
     }
 
+    /// The losses of sparse triplets before each update: what one costs is the products of its non-zeros.
+    #[allow(clippy::needless_pass_by_value)]
+    fn update_sparse_triplets<'py>(
+        &mut self,
+        py: Python<'py>,
+        anchor: Csr<'py>,
+        near: Csr<'py>,
+        far: Csr<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let Learner::Oasis(oasis) = &mut self.0 else {
+            return Err(PyValueError::new_err("sparse rows: only OASIS learns from them"));
+        };
+        let [a, p, q] = [anchor.rows()?, near.rows()?, far.rows()?];
+        let row = |rows: &SparseRows, i: usize| rows.row(i).collect::<Vec<(usize, f64)>>();
+        let update = |i: usize| oasis.update_sparse(&row(&a, i), &row(&p, i), &row(&q, i));
+        let losses: Result<Vec<f64>, Error> = (0..a.len().min(p.len()).min(q.len())).map(update).collect();
+        Ok(PyArray1::from_vec(py, losses.map_err(|error| to_python(&error))?))
+    }
+
+    /// The entries of W − I that updates of sparse rows have reached.
+    fn stored_entries(&self) -> Option<usize> {
+        match &self.0 {
+            Learner::Oasis(oasis) => Some(oasis.entries()),
+            Learner::Other(_) => None,
+        }
+    }
+
     /// The components of the metric of everything seen so far.
     fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let metric = self.0.metric().map_err(|error| to_python(&error))?;
+        let metric = self.0.state().metric().map_err(|error| to_python(&error))?;
         Ok(mat_out(py, metric.components()))
     }
 }

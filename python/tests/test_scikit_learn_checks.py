@@ -33,11 +33,13 @@ from mahala import (
     Euclidean,
     FlatGeo,
     GMMLPairs,
+    GMMLRegression,
     KernelGMML,
     LocalGMML,
     MahalanobisKNN,
     MahalanobisKNNRegressor,
     MahalanobisNearestNeighbors,
+    MultiMetricLMNN,
     PairClassifier,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -119,6 +121,9 @@ ESTIMATORS = [
     *[RCA(), LDA(), LFDA(), KISSME(), XQDA(), DMLMJ(), NCMML(), LDML(), SCML(max_iter=500), LSML(), SDML(), RobustGMML()],
     *[LEGO(), POLA(), OASIS(), LORETA(), MOML()],
     MLKR(),
+    GMMLRegression(),
+    GMMLRegression(t=0.5),
+    MultiMetricLMNN(max_iter=10),
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions
     # and warns that it has no others; test_pairs.py goes through the rest by hand.
     GMMLPairs(),

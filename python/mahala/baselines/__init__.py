@@ -4,6 +4,7 @@ from ._covariance import Covariance
 from ._dmlmj import DMLMJ
 from ._euclidean import Euclidean
 from ._flatgeo import FlatGeo
+from ._gmml_regression import GMMLRegression
 from ._itml import ITML
 from ._kissme import KISSME
 from ._lda import LDA
@@ -53,5 +54,6 @@ __all__ = [
     "Covariance",
     "Euclidean",
     "FlatGeo",
+    "GMMLRegression",
     "RobustGMML",
 ]

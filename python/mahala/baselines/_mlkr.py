@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
-import numpy as np
-
-from .. import _mahala
-from .._learner import Learner
-from .._notice import validated
-
-Self = TypeVar("Self", bound="MLKR")
+from .._learner import TargetsLearner
 
 
-class MLKR(Learner):
+class MLKR(TargetsLearner):
     """Metric learning for kernel regression (Weinberger, Tesauro 2007).
 
     For targets that are numbers: minimises the squared error of each row's target against the mean of the others,
@@ -67,23 +61,3 @@ class MLKR(Learner):
         self.verbose = verbose
         self.random_state = random_state
         self.n_jobs = n_jobs
-
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
-        """Learn from rows and a number for each.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            The number of each row.
-
-        Returns
-        -------
-        self : MLKR
-            The fitted metric.
-        """
-        X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
-        self._keep(_mahala.learn_targets(X, np.ascontiguousarray(y, dtype=np.float64), self._plan()))
-        self._warn()
-        return self
