@@ -69,6 +69,15 @@ pub(crate) fn rows_of(array: &Bound<'_, PyAny>) -> PyResult<Rows> {
 
 /// Embeddings for the library: row-major float64, float32 and float16 are read where they lie; other layouts are copied.
 pub(crate) fn embeddings_of(array: &Bound<'_, PyAny>) -> PyResult<Embeddings> {
+    // What most tables are is asked first: for one row, asking NumPy takes longer than the work.
+    let plain = match shared::<f32>(array)? {
+        Some((cells, d)) => Some((Cells::Single(cells), d)),
+        None => shared::<f64>(array)?.map(|(cells, d)| (Cells::Double(cells), d)),
+    };
+    if let Some((cells, columns)) = plain {
+        let table = array.py().detach(|| Embeddings::new(cells, columns));
+        return table.map_err(|error| crate::run::to_python(&error));
+    }
     let numpy = array.py().import("numpy")?;
     let array = numpy.call_method1("ascontiguousarray", (array,))?;
     let name: String = array.getattr("dtype")?.getattr("name")?.extract()?;

@@ -2,7 +2,8 @@
 
 use crate::array::{embeddings_of, embeddings_out, mat_of, mat_out, table_out, vector_of};
 use crate::retrieval::{Judged, judgements, parsed};
-use crate::run::{interruptible, to_python, until};
+use crate::run::{detached, inline_work, interruptible, to_python, until};
+use mahala::data::Embeddings;
 use mahala::embeddings::{Adapter, Member};
 use mahala::{Error, Metric, Model, embeddings};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -110,6 +111,23 @@ pub(crate) fn adapt_triplets<'py>(
     Ok(Adaptation(fit))
 }
 
+/// Multiplications up to which a call stays on the caller's thread: handing work to others takes longer.
+const SMALL: usize = 1 << 22;
+
+/// Multiplications of rows by a square matrix.
+fn squared(rows: &Embeddings) -> usize {
+    rows.len().saturating_mul(rows.columns()).saturating_mul(rows.columns())
+}
+
+/// Runs little work on the caller's thread, and much with the interpreter free for others.
+fn run<T: Send>(
+    py: Python<'_>,
+    multiplications: usize,
+    work: impl FnOnce() -> mahala::Result<T> + Send,
+) -> PyResult<T> {
+    if multiplications <= SMALL { inline_work(|_| work()) } else { detached(py, None, work) }
+}
+
 #[pymethods]
 impl Adaptation {
     /// From components, mean and the parameters of a model file.
@@ -161,7 +179,7 @@ impl Adaptation {
 
     fn transform<'py>(&self, py: Python<'py>, rows: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let rows = embeddings_of(rows)?;
-        let mapped = crate::run::detached(py, None, || self.0.transform(&rows))?;
+        let mapped = run(py, squared(&rows), || self.0.transform(&rows))?;
         Ok(embeddings_out(py, &mapped))
     }
 
@@ -171,7 +189,7 @@ impl Adaptation {
         queries: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>)> {
         let queries = embeddings_of(queries)?;
-        let (g, offsets) = crate::run::detached(py, None, || self.0.query_map(&queries))?;
+        let (g, offsets) = run(py, squared(&queries), || self.0.query_map(&queries))?;
         Ok((embeddings_out(py, &g), PyArray1::from_vec(py, offsets)))
     }
 
@@ -181,7 +199,7 @@ impl Adaptation {
         documents: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let documents = embeddings_of(documents)?;
-        let terms = crate::run::detached(py, None, || self.0.document_terms(&documents))?;
+        let terms = run(py, squared(&documents), || self.0.document_terms(&documents))?;
         Ok(PyArray1::from_vec(py, terms))
     }
 
@@ -195,7 +213,7 @@ impl Adaptation {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (queries, documents) = (embeddings_of(queries)?, embeddings_of(documents)?);
         let terms = terms.as_array().to_vec();
-        let scores = crate::run::detached(py, None, || self.0.scores(&queries, &documents, &terms))?;
+        let scores = detached(py, None, || self.0.scores(&queries, &documents, &terms))?;
         Ok(table_out(py, queries.len(), documents.len(), scores))
     }
 
@@ -215,9 +233,11 @@ impl Adaptation {
         let list = |row: numpy::ndarray::ArrayView1<'_, i64>| {
             row.iter().filter(|&&at| at != -1).map(|&at| usize::try_from(at).unwrap_or(usize::MAX)).collect()
         };
+        let listed = candidates.as_array().len().saturating_mul(queries.columns());
         let candidates: Vec<Vec<usize>> = candidates.as_array().rows().into_iter().map(list).collect();
-        let found =
-            crate::run::detached(py, None, || self.0.rescore(&queries, &documents, &terms, &candidates, k))?;
+        let found = run(py, squared(&queries).saturating_add(listed), || {
+            self.0.rescore(&queries, &documents, &terms, &candidates, k)
+        })?;
         let (mut places, mut similarities) =
             (vec![-1; found.len() * k], vec![f64::NEG_INFINITY; found.len() * k]);
         for (query, found) in found.iter().enumerate() {
@@ -235,7 +255,7 @@ impl Adaptation {
         documents: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let documents = embeddings_of(documents)?;
-        let rows = crate::run::detached(py, None, || self.0.augmented_documents(&documents))?;
+        let rows = run(py, squared(&documents), || self.0.augmented_documents(&documents))?;
         Ok(embeddings_out(py, &rows))
     }
 
@@ -245,7 +265,7 @@ impl Adaptation {
         queries: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let queries = embeddings_of(queries)?;
-        let rows = crate::run::detached(py, None, || self.0.augmented_queries(&queries))?;
+        let rows = run(py, squared(&queries), || self.0.augmented_queries(&queries))?;
         Ok(embeddings_out(py, &rows))
     }
 

@@ -1,12 +1,19 @@
 """The adapter of embeddings: what it chooses, that it does no harm, and that stores need no new index."""
 
+import copy
+import json
+import pickle
+import threading
+
 import numpy as np
 import pytest
 import mahala
 from mahala import geometric_mean
+from mahala._native import _KEPT
 from mahala.embeddings import Adapter, Member
 from mahala.retrieval import judged_scores, nearest, retrieval_scores, verification_scores
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 
 
 def embeddings(classes=12, rows=30, d=24, seed=0, signal=2.0):
@@ -288,6 +295,91 @@ def test_a_model_file(adapter, labelled, tmp_path):
     mahala.save(mahala.GMML(t=0.5).fit(*labelled), tmp_path / "gmml.safetensors")
     with pytest.raises(ValueError, match="not of an Adapter; read it with mahala.load"):
         Adapter.load(tmp_path / "gmml.safetensors")
+
+
+def test_a_module_of_sentence_transformers_is_the_same_map(adapter, labelled, tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    X = labelled[0].astype(np.float32)
+    adapter.to_sentence_transformers(tmp_path / "2_Dense")
+    assert sorted(file.name for file in (tmp_path / "2_Dense").iterdir()) == ["config.json", "model.safetensors"]
+    config = json.loads((tmp_path / "2_Dense" / "config.json").read_text())
+    state = safetensors.load_file(tmp_path / "2_Dense" / "model.safetensors")
+    assert state["linear.weight"].shape == (config["out_features"], config["in_features"]) == adapter.components_.shape
+    assert config["bias"] and config["activation_function"].endswith("linear.Identity")
+    Z = X @ state["linear.weight"].T + state["linear.bias"]
+    if adapter.metric == "cosine":
+        Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    # Sums of 24 products in single precision, with the mean subtracted before or after.
+    np.testing.assert_allclose(Z, adapter.transform(X), atol=1e-5 * np.abs(Z).max())
+    huge = copy.deepcopy(adapter)
+    huge.components_ = adapter.components_ * 1e39
+    with pytest.raises(ValueError, match="beyond single precision"):
+        huge.to_sentence_transformers(tmp_path / "huge")
+
+
+def test_the_map_is_prepared_once_and_again_when_an_attribute_is_replaced(labelled):
+    X = labelled[0]
+    adapter = Adapter(member=Member("gmml", 0.1, t=0.3)).fit(*labelled)
+    adapter.transform(X)
+    prepared = _KEPT[adapter][1]
+    adapter.query_map(X[:1])
+    assert _KEPT[adapter][1] is prepared
+    with pytest.raises(ValueError, match="read-only"):
+        adapter.components_[0, 0] = 7.0
+    for again in (pickle.loads(pickle.dumps(adapter)), copy.deepcopy(adapter)):
+        assert (again.transform(X) == adapter.transform(X)).all() and again in _KEPT
+    whole = X - adapter.mean_
+    adapter.components_ = np.eye(24)
+    # Single precision.
+    np.testing.assert_allclose(adapter.transform(X), whole / np.linalg.norm(whole, axis=1, keepdims=True), atol=1e-6)
+    adapter.metric = "l2"
+    np.testing.assert_allclose(adapter.transform(X), whole, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_row_alone_is_mapped_without_checks_of_scikit_learn(adapter, labelled, dtype):
+    X = labelled[0].astype(dtype)
+    assert (adapter.transform_array(X) == adapter.transform(X)).all()
+    assert (adapter.transform_array(X[3]) == adapter.transform(X[3:4])[0]).all()
+    assert adapter.transform_array(X[3]).dtype == adapter.transform(X).dtype
+    with pytest.raises(ValueError, match="columns of the embeddings: 23 given, 24 expected"):
+        adapter.transform_array(X[:, :23])
+    with pytest.raises(ValueError, match="finite|nan"):
+        adapter.transform_array(np.full(24, np.nan, dtype))
+    with pytest.raises(NotFittedError):
+        Adapter().transform_array(X)
+
+
+def test_threads_of_the_caller_share_one_map(labelled):
+    X = np.tile(labelled[0], (20, 1)).astype(np.float32)
+    adapter = Adapter(member=Member("gmml", 0.1, t=0.3)).fit(*labelled)
+    other = copy.deepcopy(adapter)
+    wanted = other.transform(X), *other.query_map(X), other.transform(X[:1]), *other.query_map(X[:1])
+    answers = []
+
+    def work():
+        for _ in range(20):
+            seen = adapter.transform(X), *adapter.query_map(X), adapter.transform(X[:1]), *adapter.query_map(X[:1])
+            answers.append(all((a == b).all() for a, b in zip(seen, wanted, strict=True)))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    assert len(answers) == 80 and all(answers)
+
+
+def test_a_gallery_of_documents_is_a_sample(labelled):
+    X, y = labelled
+    clicks = [(q, d) for q in range(60) for d in np.flatnonzero(y == y[q])[:2]]
+    few = Adapter(max_samples=40).fit_clicks(X[:60], X, clicks)
+    again = Adapter(max_samples=40).fit_clicks(X[:60], X, clicks)
+    assert (few.components_ == again.components_).all()
+    # Fewer rows to be found among: the measure of plain rows is another, the sums of a member are the same.
+    whole = Adapter().fit_clicks(X[:60], X, clicks)
+    assert few.report_.before > whole.report_.before
+    member = Member("gmml", 0.1, t=0.3)
+    a, b = (Adapter(member=member, max_samples=n).fit_clicks(X[:60], X, clicks) for n in (40, 10_000))
+    assert (a.components_ == b.components_).all()
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _mahala
 from .._common import check_classes, components, count, encode, marks_of, seed
 from .._gmml import check_two
+from .._native import frozen, kept
 from .._notice import validated
 from ..retrieval._ranking import checked_judgements, rows_of
+from ._modules import write_dense
 from ._report import Member, Report, report_of
 
 #: Rows mapped at a time, so that what is mapped is held once.
@@ -45,7 +47,8 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     member : Member or None, default=None
         A closed form to be used as it is; nothing is chosen then, and there is no ``report_``.
     max_samples : int, default=10_000
-        The most rows in the gallery of the held-out search; the maps are learned from all.
+        The most rows in the gallery of the held-out search, or held-out pairs; the maps are learned from all. A gallery
+        of documents is a sample that has all those relevant to the held-out queries.
     random_state : int, RandomState instance or None, default=None
         Decides what is held out. None means 0.
 
@@ -190,6 +193,24 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             Z[start : start + CHUNK] = native.transform(X[start : start + CHUNK])
         return Z
 
+    def transform_array(self, X: NDArray[Any]) -> NDArray[Any]:
+        """Mapped rows without scikit-learn's checks: for one row at a time, as a server gets them.
+
+        The same numbers as ``transform`` gives, for an array that fits into memory. Column names and ``set_output`` are not
+        looked at; shape and finite numbers are.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features) or (n_features,), float16, float32 or float64
+            Rows, or one row.
+
+        Returns
+        -------
+        Z : ndarray of shape (n_samples, n_components) or (n_components,)
+        """
+        native = self._native()
+        return native.transform(X[None])[0] if X.ndim == 1 else native.transform(X)
+
     def query_map(self, queries: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         """Queries for documents that stay in their store as they are.
 
@@ -300,11 +321,26 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the map to a model file, as ``mahala.save`` does.
 
-        The file holds the linear map. The command's ``mahala transform`` gives its coordinates before they are
-        normalised; under "cosine" search them by cosine.
+        The file holds the linear map and by what mapped rows are searched: the command's ``mahala transform`` gives the
+        coordinates that ``transform`` gives, of norm 1 under "cosine".
         """
         check_is_fitted(self, "components_")
         self._native().save(path)
+
+    def to_sentence_transformers(self, folder: str | PathLike[str]) -> None:
+        """Writes the map as a ``Dense`` module of sentence-transformers, to be put behind a model's other modules.
+
+        The folder gets ``config.json`` and ``model.safetensors``: weight, bias for the mean, no activation, float32. Under
+        "cosine" let a ``Normalize`` module follow, and the model encodes to what ``transform`` gives. sentence-transformers
+        itself is not needed to write it.
+
+        Parameters
+        ----------
+        folder : path
+            Made if it does not exist; files of those names in it are replaced.
+        """
+        check_is_fitted(self, "components_")
+        write_dense(folder, self.components_, self.mean_)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Adapter:
@@ -342,10 +378,23 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if native.report is not None:
             self.report_: Report = report_of(*native.report)
         self.member_, self.reason_ = Member(**json.loads(native.member)), native.reason
-        self.components_, self.mean_, self.n_features_in_ = native.components, native.mean, d
+        self.components_, self.mean_, self.n_features_in_ = frozen(native.components), frozen(native.mean), d
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for name in ("components_", "mean_"):
+            frozen(self.__dict__.get(name))
 
     def _native(self) -> Any:
-        """The library's adaptation."""
+        """The library's adaptation, made once."""
+        try:
+            state = self.components_, self.mean_, self.metric, self.classes, self.member_, self.reason_
+        except AttributeError:
+            check_is_fitted(self, "components_")
+            raise
+        return kept(self, state, self._make)
+
+    def _make(self) -> Any:
         params = {"method": "embeddings", "metric": self.metric, "classes": self.classes, "member": self.member_.as_dict()}
         return _mahala.Adaptation(self.components_, self.mean_, json.dumps(params), self.reason_)
 
@@ -381,7 +430,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 def restored_adapter(content: dict[str, Any], params: dict[str, Any]) -> Adapter:
     """An adapter as a model file describes it."""
     adapter = Adapter(metric=params["metric"], classes=params["classes"])
-    adapter.components_, adapter.mean_ = content["components"], content["mean"]
+    adapter.components_, adapter.mean_ = frozen(content["components"]), frozen(content["mean"])
     adapter.member_, adapter.reason_ = Member(**params["member"]), json.loads(content["diagnostics"])["reason"]
     adapter.n_features_in_ = adapter.components_.shape[1]
     return adapter

@@ -31,7 +31,7 @@ impl Adaptation {
         report: Option<Report>,
     ) -> Result<Self> {
         // A number that is not finite is an overflow.
-        Metric::computed(map.components.clone(), map.mean.clone(), None)?;
+        Metric::computed(map.components().to_owned(), map.mean().to_vec(), None)?;
         let reason =
             report.as_ref().map_or_else(|| format!("{member}: given"), |report| report.reason.clone());
         Ok(Self { map, similarity, classes, member, report, reason })
@@ -39,12 +39,12 @@ impl Adaptation {
 
     /// L, one coordinate a row.
     pub fn components(&self) -> MatRef<'_, f64> {
-        self.map.components.as_ref()
+        self.map.components()
     }
 
     /// m, subtracted first; zero where rows are left as they are.
     pub fn mean(&self) -> &[f64] {
-        &self.map.mean
+        self.map.mean()
     }
 
     /// By which mapped rows are searched.

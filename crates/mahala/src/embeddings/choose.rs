@@ -1,6 +1,7 @@
 //! The choice of a closed form by held-out retrieval, on training rows alone.
 
 use crate::data::Embeddings;
+use crate::embeddings::QUERIES;
 use crate::embeddings::family::{Basis, Family};
 use crate::embeddings::map::{LinearMap, weighed};
 use crate::embeddings::member::{Member, blends, members};
@@ -21,7 +22,7 @@ const DOUBT: f64 = 1.0;
 const BEHIND: f64 = 4.0;
 /// Every member on one fold, and those that are left on all folds (the gallery has the source's own limit).
 const FIRST_LOOK: Look = Look { queries: 800, gallery: 3000 };
-const FULL_LOOK: Look = Look { queries: 1500, gallery: usize::MAX };
+const FULL_LOOK: Look = Look { queries: QUERIES, gallery: usize::MAX };
 
 /// A member's criterion and guard of each query of a fold.
 type Measured = [Vec<f64>; 2];
@@ -128,7 +129,7 @@ fn first_look(
         };
         // Members of one basis differ in the weights of the same coordinates.
         if coordinates.as_ref().is_none_or(|(known, _)| !Rc::ptr_eq(known, &basis)) {
-            let map = LinearMap { components: basis.rows.clone(), mean: family.sums().mean.clone() };
+            let map = LinearMap::new(basis.rows.clone(), family.sums().mean.clone());
             coordinates = Some((basis, probe.mapped(&map)?));
         }
         let tables = coordinates.iter().flat_map(|(_, tables)| tables).map(|table| weighed(table, &weights));

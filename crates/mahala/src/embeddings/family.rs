@@ -60,7 +60,7 @@ impl Family {
             _ => (self.factor(member)?, self.sums.mean.clone()),
         };
         let Some(kept) = n_components.filter(|&kept| kept < factor.nrows()) else {
-            return Ok(LinearMap { components: factor, mean });
+            return Ok(LinearMap::new(factor, mean));
         };
         // About the mean for all but plain rows, whose length counts under the cosine.
         let m = &self.sums.mean;
@@ -71,7 +71,7 @@ impl Family {
         let e = eigen(mapped.as_ref(), "the covariance of mapped rows", &mut self.workspace)?;
         let k = e.values.len();
         let leading = Mat::from_fn(kept, k, |i, j| e.vectors[(j, k - 1 - i)]);
-        Ok(LinearMap { components: product(leading.as_ref(), factor.as_ref()), mean })
+        Ok(LinearMap::new(product(leading.as_ref(), factor.as_ref()), mean))
     }
 
     /// The basis of a member that has one, and the weights of its directions, scaled so that mapped rows have the mean

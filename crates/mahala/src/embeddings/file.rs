@@ -18,11 +18,11 @@ impl Adaptation {
         });
         let mut diagnostics = self.report.as_ref().map_or_else(|| json!({}), Report::to_json);
         diagnostics["reason"] = json!(self.reason);
-        let metric = Metric::computed(self.map.components.clone(), self.map.mean.clone(), None);
+        let metric = Metric::computed(self.map.components().to_owned(), self.map.mean().to_vec(), None);
         Model {
             params,
             diagnostics,
-            ..Model::new(metric.unwrap_or_else(|_| Metric::euclidean(self.map.mean.len())))
+            ..Model::new(metric.unwrap_or_else(|_| Metric::euclidean(self.map.mean().len())))
         }
     }
 
@@ -41,10 +41,7 @@ impl Adaptation {
         let member =
             serde_json::from_value(member).map_err(|error| invalid(format!("its member: {error}")))?;
         let reason = model.diagnostics.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let map = LinearMap {
-            components: model.metric.components().to_owned(),
-            mean: model.metric.mean().to_vec(),
-        };
+        let map = LinearMap::new(model.metric.components().to_owned(), model.metric.mean().to_vec());
         let (similarity, classes) = (text("metric").parse()?, text("classes").parse()?);
         Ok(Self { map, similarity, classes, member, report: None, reason })
     }

@@ -26,6 +26,7 @@
 
 mod adaptation;
 mod choose;
+mod clicks;
 mod family;
 #[cfg(feature = "model")]
 mod file;
@@ -41,13 +42,13 @@ pub use report::{Report, Trial};
 
 use crate::data::Embeddings;
 use crate::embeddings::choose::choose;
+use crate::embeddings::clicks::{Clicks, distinct, most_relevant};
 use crate::embeddings::family::Family;
-use crate::embeddings::source::{Clicks, LabelledRows, MarkedPairs, Source, Wanted};
+use crate::embeddings::source::{LabelledRows, MarkedPairs, Source, Wanted};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::check;
 use crate::progress::{Progress, silent};
 use crate::retrieval::{Judgement, Measure, Similarity};
-use std::collections::BTreeMap;
 
 /// Which classes future rows will have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,6 +81,9 @@ impl std::fmt::Display for Classes {
     }
 }
 
+/// The most queries of a fold.
+const QUERIES: usize = 1500;
+
 /// How embeddings are adapted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Adapter {
@@ -93,7 +97,8 @@ pub struct Adapter {
     pub criterion: Option<Measure>,
     /// A closed form to be used as it is: nothing is chosen then.
     pub member: Option<Member>,
-    /// The most rows in the gallery of the held-out search; maps are learned from all.
+    /// The most rows in the gallery of the held-out search, or held-out pairs; maps are learned from all. A gallery of
+    /// documents is a sample that has all those relevant to the held-out queries.
     pub max_gallery: usize,
     /// Decides what is held out.
     pub seed: u64,
@@ -135,7 +140,7 @@ impl Adapter {
         if codes.len() != rows.len() {
             return Err(Error::Length { what: "labels", seen: codes.len(), expected: rows.len() });
         }
-        self.check(rows, rows.len())?;
+        self.check(rows, rows.len().min(self.max_gallery.saturating_add(QUERIES)), 0)?;
         let unseen = self.classes == Classes::Unseen;
         let source = LabelledRows::new(rows, codes, unseen, self.max_gallery, self.seed)?;
         self.learn(&Source::Labels(source), rows.columns(), Measure::MapAtR, Measure::RecallAt(1), progress)
@@ -152,8 +157,8 @@ impl Adapter {
         similar: &[bool],
         progress: &mut Progress<'_>,
     ) -> Result<Adaptation> {
-        self.check(first, first.len() + second.len())?;
-        let source = MarkedPairs::new(first, second, similar, self.seed)?;
+        self.check(first, 2 * first.len().min(self.max_gallery), 0)?;
+        let source = MarkedPairs::new(first, second, similar, self.max_gallery, self.seed)?;
         let without = Self { criterion: None, ..self.clone() };
         without.learn(&Source::Pairs(source), first.columns(), Measure::MapAtR, Measure::MapAtR, progress)
     }
@@ -169,9 +174,12 @@ impl Adapter {
         judgements: &[Judgement],
         progress: &mut Progress<'_>,
     ) -> Result<Adaptation> {
-        self.check(documents, documents.len() + queries.len())?;
-        let source = Clicks::new(queries.clone(), documents.clone(), judgements, None, self.seed)?;
-        self.learn(&Source::Clicks(source), documents.columns(), Measure::NdcgAt(10), Measure::Mrr, progress)
+        let d = documents.columns();
+        let searched = documents.len().min(self.max_gallery.max(most_relevant(judgements)));
+        self.check(documents, searched.saturating_add(queries.len().min(QUERIES)), 0)?;
+        let (queries, documents) = (queries.clone(), documents.clone());
+        let source = Clicks::new(queries, documents, judgements, None, self.max_gallery, self.seed)?;
+        self.learn(&Source::Clicks(source), d, Measure::NdcgAt(10), Measure::Mrr, progress)
     }
 
     /// Learns from triplets: row i of the queries should be near row i of the positives, and not of the negatives.
@@ -191,7 +199,9 @@ impl Adapter {
                 return Err(Error::Length { what, seen: table.len(), expected: queries.len() });
             }
         }
-        self.check(queries, 3 * queries.len())?;
+        // The different rows are copied.
+        let (n, most) = (queries.len(), self.max_gallery);
+        self.check(queries, (2 * n).min(most) + n.min(QUERIES), 3 * n)?;
         let (asked, query) = distinct(&[queries])?;
         let (documents, place) = distinct(&[positives, negatives])?;
         let (near, far) = place.split_at(queries.len());
@@ -200,8 +210,10 @@ impl Adapter {
         pairs.dedup();
         let judged = |(query, document)| Judgement { query, document, gain: 1.0 };
         let judgements: Vec<Judgement> = pairs.into_iter().map(judged).collect();
+        let searched = documents.len().min(most.max(most_relevant(&judgements)));
+        self.check(queries, searched + n.min(QUERIES), 3 * n)?;
         let not_relevant = query.iter().copied().zip(far.iter().copied()).collect();
-        let source = Clicks::new(asked, documents, &judgements, Some(not_relevant), self.seed)?;
+        let source = Clicks::new(asked, documents, &judgements, Some(not_relevant), most, self.seed)?;
         self.learn(&Source::Clicks(source), queries.columns(), Measure::Mrr, Measure::Mrr, progress)
     }
 
@@ -234,7 +246,9 @@ impl Adapter {
         Adaptation::new(map, self.similarity, self.classes, member, report)
     }
 
-    fn check(&self, table: &Embeddings, rows: usize) -> Result<()> {
+    /// Refuses parameters out of range, and more than fits into memory: the rows that are held out at a time, and others
+    /// that are copied.
+    fn check(&self, table: &Embeddings, held_out: usize, copied: usize) -> Result<()> {
         let d = table.columns();
         if self.similarity == Similarity::Dot {
             let (value, allowed) = ("'dot'".to_owned(), "'cosine' or 'l2'");
@@ -248,33 +262,9 @@ impl Adapter {
             let (value, allowed) = (self.max_gallery.to_string(), "at least 4");
             return Err(Error::Parameter { name: "selection_rows", value, allowed });
         }
-        // Sums of four folds, bases of three kinds at four shrinkages, and the rows of one fold mapped.
-        let held_out = rows.min(self.max_gallery + 1500) as f64;
-        let numbers = 60.0 * (d * d) as f64 + 2.0 * held_out * d as f64;
-        check("the adapter", numbers, d, MemoryRemedy::Columns)
+        // Sums of four folds, bases of three kinds at four shrinkages; the rows of one fold, mapped, and weighed again.
+        let size = if table.is_double() { 1.0 } else { 0.5 };
+        let rows = size * (3.0 * held_out as f64 + copied as f64);
+        check("the adapter", 60.0 * (d * d) as f64 + rows * d as f64, d, MemoryRemedy::Columns)
     }
-}
-
-/// The different rows of tables, one after the other, and the place of each row among them.
-fn distinct(tables: &[&Embeddings]) -> Result<(Embeddings, Vec<usize>)> {
-    let mut places: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
-    let (mut cells, mut place, double) = (Vec::new(), Vec::new(), tables.iter().any(|t| t.is_double()));
-    for table in tables {
-        for i in 0..table.len() {
-            let row = table.row(i);
-            let next = places.len();
-            let at = *places.entry(row.iter().map(|x| x.to_bits()).collect()).or_insert(next);
-            if at == next {
-                cells.extend(row);
-            }
-            place.push(at);
-        }
-    }
-    let d = tables[0].columns();
-    let table = if double {
-        Embeddings::double(cells, d)?
-    } else {
-        Embeddings::single(cells.iter().map(|&x| x as f32).collect(), d)?
-    };
-    Ok((table, place))
 }

@@ -1,6 +1,7 @@
 //! What is learned from: labelled rows, marked pairs, clicks. Each gives its sums without a fold, and what to measure on it.
 
 use crate::data::{Embeddings, Random, Stream};
+use crate::embeddings::clicks::Clicks;
 use crate::embeddings::map::LinearMap;
 use crate::embeddings::sums::{FoldMoments, TwoSums, covariance, mean_outer};
 use crate::error::{Error, Result};
@@ -38,12 +39,13 @@ pub(crate) struct Wanted {
 pub(crate) struct Probe {
     /// Gallery and queries, documents and queries, or both sides of pairs. One table where rows search among themselves.
     pub tables: Vec<Embeddings>,
-    known: Known,
+    pub known: Known,
     /// Queries that stand or fall together.
     pub groups: Option<Vec<u32>>,
 }
 
-enum Known {
+/// What decides which rows belong together.
+pub(crate) enum Known {
     Codes(Vec<Vec<u32>>),
     Similar(Vec<bool>),
     Judgements(Vec<Judgement>),
@@ -188,6 +190,8 @@ pub(crate) struct MarkedPairs<'a> {
     second: &'a Embeddings,
     similar: &'a [bool],
     folds: Vec<usize>,
+    /// Pairs that are measured when their fold is held out: all, or a sample with the same share of similar ones.
+    measured: Vec<bool>,
     mean: Vec<f64>,
     total: Mat<f64>,
 }
@@ -197,6 +201,7 @@ impl<'a> MarkedPairs<'a> {
         first: &'a Embeddings,
         second: &'a Embeddings,
         similar: &'a [bool],
+        most: usize,
         seed: u64,
     ) -> Result<Self> {
         first.check_columns(second, "columns of the second rows of pairs")?;
@@ -206,7 +211,7 @@ impl<'a> MarkedPairs<'a> {
             }
         }
         let mut random = Random::of(seed, Stream::Folds);
-        let mut folds = vec![0; similar.len()];
+        let (mut folds, mut measured) = (vec![0; similar.len()], vec![false; similar.len()]);
         for kind in [true, false] {
             let places: Vec<usize> = (0..similar.len()).filter(|&i| similar[i] == kind).collect();
             if places.len() < FOLDS {
@@ -222,7 +227,12 @@ impl<'a> MarkedPairs<'a> {
                 });
             }
             let order = random.permutation(places.len());
-            order.iter().enumerate().for_each(|(at, &place)| folds[places[place]] = at % FOLDS);
+            let share = places.len() as f64 / similar.len() as f64;
+            let most = (share * most as f64).round_ties_even().max(1.0) as usize;
+            for (at, &place) in order.iter().enumerate() {
+                folds[places[place]] = at % FOLDS;
+                measured[places[place]] = at / FOLDS < most;
+            }
         }
         let ((mean, total), (mean_2, total_2)) = (covariance(first), covariance(second));
         let apart: Vec<f64> = mean.iter().zip(&mean_2).map(|(a, b)| (a - b) / 2.0).collect();
@@ -230,7 +240,7 @@ impl<'a> MarkedPairs<'a> {
         let total =
             Mat::from_fn(d, d, |i, j| f64::midpoint(total[(i, j)], total_2[(i, j)]) + apart[i] * apart[j]);
         let mean = mean.iter().zip(&mean_2).map(|(a, b)| f64::midpoint(*a, *b)).collect();
-        Ok(Self { first, second, similar, folds, mean, total })
+        Ok(Self { first, second, similar, folds, measured, mean, total })
     }
 
     fn sums(&self, without: Option<usize>) -> TwoSums {
@@ -251,7 +261,8 @@ impl<'a> MarkedPairs<'a> {
     }
 
     fn probe(&self, fold: usize) -> Result<Probe> {
-        let mine: Vec<usize> = (0..self.folds.len()).filter(|&i| self.folds[i] == fold).collect();
+        let mine: Vec<usize> =
+            (0..self.folds.len()).filter(|&i| self.folds[i] == fold && self.measured[i]).collect();
         let tables = vec![self.first.subset(&mine)?, self.second.subset(&mine)?];
         let similar = mine.iter().map(|&i| self.similar[i]).collect();
         Ok(Probe { tables, known: Known::Similar(similar), groups: None })
@@ -283,81 +294,4 @@ fn share_beaten(scores: &[f64], similar: &[bool]) -> Vec<f64> {
         (below + up_to) as f64 / (2 * others.len()) as f64
     };
     of(true).map(share).collect()
-}
-
-/// Queries, documents and which of them belong together. Held out are whole queries, which search all documents.
-///
-/// Dissimilar are the pairs given as such, or else every query with every document.
-pub(crate) struct Clicks {
-    queries: Embeddings,
-    documents: Embeddings,
-    relevant: Vec<Judgement>,
-    not_relevant: Option<Vec<(usize, usize)>>,
-    /// The fold of each query; none where nothing is relevant to it.
-    folds: Vec<Option<usize>>,
-    mean: Vec<f64>,
-    total: Mat<f64>,
-}
-
-impl Clicks {
-    pub(crate) fn new(
-        queries: Embeddings,
-        documents: Embeddings,
-        judgements: &[Judgement],
-        not_relevant: Option<Vec<(usize, usize)>>,
-        seed: u64,
-    ) -> Result<Self> {
-        documents.check_columns(&queries, "columns of the queries")?;
-        let judged = crate::retrieval::grouped(judgements, queries.len(), documents.len())?;
-        let asked: Vec<usize> = (0..judged.len()).filter(|&q| !judged[q].is_empty()).collect();
-        if asked.len() < FOLDS {
-            let what = "a choice by held-out queries that have a relevant document";
-            return Err(Error::TooFewRows { what, needed: FOLDS, seen: asked.len() });
-        }
-        let mut folds = vec![None; judged.len()];
-        let order = Random::of(seed, Stream::Folds).permutation(asked.len());
-        order.iter().enumerate().for_each(|(at, &place)| folds[asked[place]] = Some(at % FOLDS));
-        let of = |(query, judged): (usize, Vec<(usize, f64)>)| {
-            judged.into_iter().map(move |(document, gain)| Judgement { query, document, gain })
-        };
-        let relevant = judged.into_iter().enumerate().flat_map(of).collect();
-        let (mean, total) = covariance(&documents);
-        Ok(Self { queries, documents, relevant, not_relevant, folds, mean, total })
-    }
-
-    fn sums(&self, without: Option<usize>) -> Result<TwoSums> {
-        let kept = |query: usize| without.is_none() || self.folds[query] != without;
-        let relevant: Vec<(usize, usize, f64)> =
-            self.relevant.iter().filter(|j| kept(j.query)).map(|j| (j.query, j.document, j.gain)).collect();
-        let d = self.mean.len();
-        let dissimilar = if let Some(pairs) = &self.not_relevant {
-            let pairs: Vec<_> = pairs.iter().filter(|pair| kept(pair.0)).map(|&(q, x)| (q, x, 1.0)).collect();
-            mean_outer(&self.queries, &self.documents, &pairs)
-        } else {
-            let asked: Vec<usize> =
-                (0..self.folds.len()).filter(|&q| self.folds[q].is_some() && kept(q)).collect();
-            let (mean, total) = covariance(&self.queries.subset(&asked)?);
-            let apart: Vec<f64> = self.mean.iter().zip(&mean).map(|(a, b)| a - b).collect();
-            Mat::from_fn(d, d, |i, j| self.total[(i, j)] + total[(i, j)] + apart[i] * apart[j])
-        };
-        Ok(TwoSums {
-            similar: mean_outer(&self.queries, &self.documents, &relevant),
-            dissimilar,
-            between: None,
-            total: self.total.clone(),
-            mean: self.mean.clone(),
-            directions: d,
-            rank: d.min(relevant.len()),
-        })
-    }
-
-    fn probe(&self, fold: usize, look: Look) -> Result<Probe> {
-        let mine = |q: &usize| self.folds[*q] == Some(fold);
-        let asked: Vec<usize> = (0..self.folds.len()).filter(mine).take(look.queries).collect();
-        let judged =
-            |j: &Judgement| asked.binary_search(&j.query).ok().map(|query| Judgement { query, ..*j });
-        let judgements = self.relevant.iter().filter_map(judged).collect();
-        let tables = vec![self.documents.clone(), self.queries.subset(&asked)?];
-        Ok(Probe { tables, known: Known::Judgements(judgements), groups: None })
-    }
 }
