@@ -68,7 +68,7 @@ class MLKR(Learner):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, **refused: Any) -> Self:
         """Learn from rows and a number for each.
 
         Parameters
