@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from mahala import (
     GMML,
     LMNN,
+    MLKR,
     NCA,
     AutoGMML,
     KernelGMML,
@@ -209,7 +210,7 @@ def test_scikit_learns_names_of_scores_are_known_where_they_mean_the_same(wine):
 def test_a_weight_that_cannot_be_used_is_refused_by_name(wine):
     X, y = wine
     weight = np.ones(len(y))
-    for estimator in (AutoGMML(), LocalGMML(), LMNN(), NCA(), RecipeGMML()):
+    for estimator in (AutoGMML(), LocalGMML(), LMNN(), NCA(), RecipeGMML(), MLKR()):
         with pytest.raises(TypeError, match=r"unexpected keyword argument 'sample_weight': .*GMML"):
             estimator.fit(X, y, sample_weight=weight)
         with pytest.raises(TypeError, match="'sample_weihgt'"):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .. import _mahala
+from .._common import refuse
 from .._learner import Learner
 from .._notice import validated
 
@@ -77,12 +78,15 @@ class MLKR(Learner):
             Rows.
         y : array-like of shape (n_samples,)
             The number of each row.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : MLKR
             The fitted metric.
         """
+        refuse(self, refused, "rows cannot be weighted here; GMML weighs rows of classes")
         X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
         self._keep(_mahala.learn_targets(X, np.ascontiguousarray(y, dtype=np.float64), self._plan()))
         self._warn()
