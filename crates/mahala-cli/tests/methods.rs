@@ -289,32 +289,3 @@ fn a_search_whose_time_is_up_writes_the_best_so_far_and_says_so() {
         ran.stderr
     );
 }
-
-#[test]
-fn a_model_chosen_for_the_cosine_ranks_by_it_everywhere() {
-    let place = Place::new();
-    place.ok("fit iris.csv --label label -o m.st --similarity cosine --set max_trials=0 --keep-rows always");
-    let model = place.model("m.st");
-    let norms = |values: &[f64], columns: usize| -> Vec<f64> {
-        values.chunks(columns).map(|row| row.iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
-    };
-    let kept = model.references.expect("training rows").0;
-    assert!(norms(kept.values(), kept.columns()).iter().all(|norm| (norm - 1.0).abs() < 1e-12));
-    let z = place.ok("transform m.st iris.csv").stdout;
-    for line in z.lines().skip(1).take(5) {
-        let cells: Vec<f64> = line.split(',').filter_map(|cell| cell.parse().ok()).collect();
-        let norm = norms(&cells[cells.len() - kept.columns()..], kept.columns())[0];
-        assert!((norm - 1.0).abs() < 1e-12, "{line}");
-    }
-    // A row and its double along the mean's ray are the same direction: the distance is that of directions, at most 2.
-    place.write("p.csv", "first,second,similar\n1,2,1\n1,120,0\n50,51,0\n");
-    let distances = place.ok("pairs m.st iris.csv --pairs p.csv").stdout;
-    for line in distances.lines().skip(1) {
-        let distance: f64 = line.split(',').nth(2).and_then(|cell| cell.parse().ok()).expect("a distance");
-        assert!(distance <= 2.0, "{line}");
-    }
-    let refused = place.run("retrieval iris.csv --label label --model m.st --metric l2");
-    assert!(refused.stderr.contains("the model is for cosine"), "{}", refused.stderr);
-    let exported = place.ok("export m.st -o l.csv --what components").stderr;
-    assert!(exported.contains("rank what the linear map makes of rows by it"), "{exported}");
-}
