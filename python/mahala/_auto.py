@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from . import _mahala
-from ._common import auto_plan, auto_splits, check_classes, class_names, count, encode, issparse, keep_choice, number
-from ._gmml import check_two, is_label_sets
+from ._common import auto_plan, check_classes, class_names, count, criterion, encode, issparse, keep_choice, refuse
+from ._labelled import check_two, is_label_sets
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_error, warn_of_labels
 
@@ -33,8 +33,9 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
     max_samples : int or float in (0, 1], default=2000
         Choose on at most this many rows, or on this share of them, drawn at random.
     scoring : str, default='knn-error'
-        What is chosen by: 'knn-error', 'balanced-error', 'r@1', 'recall@5' (or another number), 'map@r', 'mrr', 'ndcg@10' (or
-        another number), or 'roc-auc' and 'eer' of pairs.
+        What is chosen by: 'knn-error' (scikit-learn's 'accuracy'), 'balanced-error' ('balanced_accuracy'), 'r@1', 'recall@5' (or
+        another number), 'map@r', 'mrr', 'ndcg@10' (or another number), or 'roc-auc' and 'eer' of pairs. Functions are for
+        ``GMML(scoring=...)``.
     similarity : {'l2', 'cosine'}, default='l2'
         Whether rows are compared by their distance, or by the cosine of what ``transform`` gives.
     cv : int, splitter, iterable of splits, or None, default=None
@@ -46,6 +47,9 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         Stop after this many seconds with the best so far.
     max_trials : int or None, default=None
         Stop after this many trials (``diagnostics_['choice']['trials_done']`` of another fit) with the best so far.
+    keep_best : bool, default=False
+        Whether Ctrl-C ends the search with the best so far, as ``time_limit`` does, instead of KeyboardInterrupt; a second one
+        interrupts. ``diagnostics_['choice']['cut_short']`` tells.
     random_state : int, RandomState instance or None, default=None
         Decides the folds. None means 0: a fit is reproducible unless a generator is given.
     n_jobs : int or None, default=None
@@ -109,6 +113,7 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         folds_over: str | None = None,
         time_limit: float | None = None,
         max_trials: int | None = None,
+        keep_best: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -123,11 +128,12 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         self.folds_over = folds_over
         self.time_limit = time_limit
         self.max_trials = max_trials
+        self.keep_best = keep_best
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> AutoGMML:
+    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> AutoGMML:
         """Choose, and learn from rows and labels.
 
         Rows cannot be weighted and must be dense: ``GMML`` takes weights and sparse rows.
@@ -140,12 +146,15 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             Their classes.
         groups : array-like of shape (n_samples,), optional
             The group of each row, such as its speaker: no group is split between training and held-out rows.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : AutoGMML
             The fitted estimator.
         """
+        refuse(self, refused, "rows cannot be weighted here; GMML, and KernelGMML with a kernel of your own, weigh them")
         if issparse(X):
             raise TypeError("Sparse rows are for GMML, which learns from them as they are; AutoGMML needs X.toarray()")
         if is_label_sets(y):
@@ -153,17 +162,14 @@ class AutoGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))
         check_two(classes)
-        more: dict[str, Any] = {"criterion": self.scoring, "similarity": self.similarity, "folds_over": self.folds_over}
+        more: dict[str, Any] = {"reduce": bool(self.reduce), "folds_over": self.folds_over}
         if self.max_trials is not None:
             more["max_trials"] = count("max_trials", self.max_trials, 0)
-        more |= auto_splits(self.cv, X, y, groups)
-        plan = auto_plan(self, "auto", X, None if "splits" in more else groups, reduce=bool(self.reduce), **more)
-        if self.time_limit is not None:
-            plan["time_limit"] = number("time_limit", self.time_limit)
+        plan = auto_plan(self, "auto", X, y, groups, **more)
         self._keep(_mahala.learn(X, (class_names(classes), codes), plan))
         self.classes_: NDArray[Any] = classes
         warn_of_labels(classes, len(y))
-        if self.scoring == "knn-error" and self.diagnostics_["choice"]["error"] is not None:
+        if criterion(self.scoring) == "knn-error" and self.diagnostics_["choice"]["error"] is not None:
             warn_of_error(self.diagnostics_["choice"]["error"], codes)
         return self
 

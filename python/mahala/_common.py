@@ -217,20 +217,55 @@ def plan(method: str, parameters: dict[str, Any], n_jobs: int | None, **more: An
         "time_limit": None,
         "groups": None,
         "progress": None,
+        "keep_best": False,
         "threads": threads(n_jobs),
     } | more
 
 
-def auto_plan(estimator: Any, method: str, X: Any, groups: Any, **more: Any) -> dict[str, Any]:
+def auto_plan(estimator: Any, method: str, X: Any, y: Any, groups: Any, **more: Any) -> dict[str, Any]:
     """The plan of an estimator in automatic mode; ``groups`` are those of the rows, or None."""
+    splits = auto_splits(estimator.cv, X, y, groups)
     parameters = {
+        "criterion": criterion(estimator.scoring),
+        "similarity": estimator.similarity,
         "k": count("n_neighbors", estimator.n_neighbors, 1),
         "budget": number("budget", estimator.budget),
         "selection_rows": most_samples(estimator, 2_000, len(X)),
         "seed": seed(estimator.random_state),
     }
-    names = None if groups is None else group_names(X, groups)
-    return plan(method, parameters | more, estimator.n_jobs, groups=names, progress=reporter(estimator))
+    names = None if groups is None or "splits" in splits else group_names(X, groups)
+    time_limit = None if estimator.time_limit is None else number("time_limit", estimator.time_limit)
+    watched = {"groups": names, "progress": reporter(estimator), "time_limit": time_limit}
+    watched["keep_best"] = bool(estimator.keep_best)
+    return plan(method, parameters | splits | more, estimator.n_jobs, **watched)
+
+
+#: What scikit-learn's names mean, where neighbours vote on held-out rows; the others rank classes, not pairs.
+SCORERS = {"accuracy": "knn-error", "balanced_accuracy": "balanced-error"}
+
+
+def criterion(scoring: Any) -> str:
+    """What the automatic mode chooses by, by the library's name."""
+    if scoring is None:
+        return "knn-error"
+    if not isinstance(scoring, str):
+        raise ValueError(
+            f"scoring is {scoring!r}; the automatic mode knows its criteria by name. GMML(scoring=...) chooses t by any "
+            "scikit-learn scorer or function"
+        )
+    if scoring == "roc_auc":
+        raise ValueError(
+            "scoring is 'roc_auc', which ranks rows by the probability of a class; give 'roc-auc' to rank pairs of rows by "
+            "their distance, or GMML(scoring='roc_auc') to choose t by it"
+        )
+    return SCORERS.get(scoring, scoring)
+
+
+def refuse(estimator: Any, given: dict[str, Any], remedy: str) -> None:
+    """Refuses what a fit cannot use; None is nothing."""
+    names = [name for name, value in given.items() if value is not None or name != "sample_weight"]
+    if names:
+        raise TypeError(f"{type(estimator).__name__}.fit() got an unexpected keyword argument {', '.join(map(repr, names))}: {remedy}")
 
 
 def auto_splits(cv: Any, X: Any, y: Any, groups: Any) -> dict[str, Any]:

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import check_scoring
-from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+from sklearn.utils.validation import _check_sample_weight
 
 from . import _mahala
 from ._common import (
@@ -26,17 +24,18 @@ from ._common import (
     folds,
     issparse,
     learning_params,
-    number,
     threads,
 )
-from ._constraint_input import formed_tuples, whole_numbers
 from ._explore import Explorer, explored
+from ._gmml_tuples import GMMLFromTuples
 from ._knn import MahalanobisKNN
+from ._labelled import check_two, class_weights, dense, is_label_sets
 from ._metric import MetricMixin
 from ._moments import Moments
 from ._notice import validated, warn_of_error, warn_of_labels, warn_of_ridge
 
-class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
+
+class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GMMLFromTuples):
     """Geometric mean metric learning: a Mahalanobis distance in closed form.
 
     With S the scatter of pairs of rows of one class and D that of pairs of different classes, the metric is
@@ -329,95 +328,6 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         """
         return explored(self, X, y, groups, title, max_rows, coordinates, steps)
 
-    def fit_triplets(self, triplets: Any, *, preprocessor: Any = None) -> GMML:
-        """Learn from triplets: the first point and the second are a similar pair, the first and the third not.
-
-        Parameters
-        ----------
-        triplets : array-like of shape (n_triplets, 3, n_features), or (n_triplets, 3) with a preprocessor
-            The points, or their row numbers or keys.
-        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
-            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
-            callable understands.
-
-        Returns
-        -------
-        self : GMML
-            The fitted estimator.
-
-        Examples
-        --------
-        >>> from mahala import GMML, constraints
-        >>> from sklearn.datasets import load_iris
-        >>> X, y = load_iris(return_X_y=True)
-        >>> triplets = constraints.knn_triplets(X, y)
-        >>> GMML(t=0.5).fit_triplets(triplets, preprocessor=X).transform(X).shape
-        (150, 4)
-        """
-        formed = formed_tuples(triplets, 3, preprocessor, type(self).__name__)
-        return self._fit_comparisons(formed[:, [0, 1]], formed[:, [0, 2]], None)
-
-    def fit_quadruplets(
-        self, quadruplets: Any, sample_weight: Any = None, *, preprocessor: Any = None
-    ) -> GMML:
-        """Learn from quadruplets: the first two points are a similar pair, the last two a dissimilar one.
-
-        Parameters
-        ----------
-        quadruplets : array-like of shape (n_quadruplets, 4, n_features), or (n_quadruplets, 4) with a preprocessor
-            The points, or their row numbers or keys.
-        sample_weight : array-like of shape (n_quadruplets,), default=None
-            Weights of the quadruplets.
-        preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
-            What looks points up by their row numbers, by the keys of its index (a pandas data frame), or by whatever the
-            callable understands.
-
-        Returns
-        -------
-        self : GMML
-            The fitted estimator.
-        """
-        formed = formed_tuples(quadruplets, 4, preprocessor, type(self).__name__)
-        return self._fit_comparisons(formed[:, [0, 1]], formed[:, [2, 3]], sample_weight)
-
-    def fit_chunks(self, X: Any, chunks: Any) -> GMML:
-        """Learn from rows of which some are known to be of one class, whichever it is: a chunk is a class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        chunks : array-like of shape (n_samples,)
-            The chunk of each row as a whole number; rows with a negative number are left out.
-
-        Returns
-        -------
-        self : GMML
-            The fitted estimator.
-        """
-        chunks = whole_numbers("chunks", chunks)
-        check_consistent_length(X, chunks)
-        self.fit(_safe_indexing(X, np.flatnonzero(chunks >= 0)), chunks[chunks >= 0])
-        del self.classes_  # chunks are none
-        return self
-
-    def _fit_comparisons(self, near: Any, far: Any, sample_weight: Any) -> GMML:
-        """Similar pairs and dissimilar ones, as many of either."""
-        if self.scoring is not None:
-            raise ValueError("scoring judges a vote of labelled rows; here are none: leave it out")
-        pairs, n = np.concatenate([near, far]), len(near)
-        if sample_weight is not None:
-            sample_weight = np.tile(_check_sample_weight(sample_weight, near[:, 0], dtype=np.float64), 2)
-        for name in ("feature_names_in_", "classes_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.n_features_in_ = pairs.shape[2]
-        marks = np.repeat([1.0, 0.0], n)
-        params, jobs = self._params(pairs[:, 0], marks), threads(self.n_jobs)
-        self._keep(_mahala.fit_pairs(pairs[:, 0], pairs[:, 1], marks.tolist(), sample_weight, params, None, jobs))
-        self._moments = None
-        return self
-
     def fit_moments(self, moments: Moments) -> GMML:
         """Learn from moments: rows that were summed elsewhere.
 
@@ -580,40 +490,3 @@ class GMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def is_label_sets(y: Any) -> bool:
-    """Whether these are labels as columns of 0 and 1, several for each row."""
-    try:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    except ValueError:
-        return False
-    return len(shape) == 2 and shape[1] > 1 and type_of_target(y) == "multilabel-indicator"
-
-
-def class_weights(given: Mapping[Any, Any], y: NDArray[Any], sample_weight: Any) -> NDArray[np.float64]:
-    """Weights of rows from those of classes; of rows that have weights, the product."""
-    classes, codes = np.unique(y, return_inverse=True)
-    known = set(classes.tolist())
-    for label, weight in given.items():
-        if label not in known:
-            raise ValueError(f"class_weight has a weight for {label!r}, which is not in y; its classes are {classes.tolist()}")
-        if number("class_weight", weight) < 0:
-            raise ValueError(f"class_weight of {label!r} is {weight}; it must be 0 or above")
-    weights = np.array([float(given.get(label, 1.0)) for label in classes.tolist()])[codes.ravel()]
-    return weights if sample_weight is None else weights * sample_weight
-
-
-def dense(X: Any) -> Any:
-    """Sums need every cell."""
-    return X.toarray() if issparse(X) else X
-
-
-def check_two(classes: NDArray[Any], *, weighted: bool = False) -> None:
-    """Refuses rows of one class."""
-    if len(classes) < 2:
-        seen = " with a sample_weight above 0" if weighted else ""
-        raise ValueError(
-            f"The number of classes has to be greater than one; got {len(classes)} class{seen}. Without classes, "
-            "mark pairs of rows as similar or not and use GMMLPairs."
-        )

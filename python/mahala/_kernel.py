@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from . import _mahala
 from ._common import (
@@ -25,15 +25,18 @@ from ._common import (
     number,
     threads,
 )
-from ._gmml import check_two
 from ._diagnostics import Diagnostics
+from ._labelled import check_two
+from ._metric import MetricMixin
 from ._native import frozen, kept
 from ._notice import validated, warn_of_error, warn_of_labels
 
 Floats = NDArray[np.float64]
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 #: What cannot be given if everything is chosen.
-FIXED = ("gamma", "degree", "coef0", "landmarks", "t", "reg", "shrinkage", "n_components", "standardize", "cv")
+FIXED = ("gamma", "degree", "coef0", "landmarks", "t", "reg", "shrinkage", "n_components", "standardize")
+#: What only the automatic mode has.
+CHOOSING = ("scoring", "similarity", "time_limit", "keep_best")
 
 
 class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -48,8 +51,8 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel : {"rbf", "poly", "linear", "precomputed", "auto"} or callable, default="rbf"
         ``exp(-gamma |x - y|^2)``, ``(gamma x.y + coef0)^degree``, ``x.y``, a matrix given in place of X, or
         a function of two tables that returns their kernel values. "auto" chooses everything, as ``AutoGMML`` does,
-        and a kernel of the first kind where it does clearly better than the columns themselves; then nothing but
-        ``n_neighbors``, ``budget``, ``max_samples``, ``random_state`` and ``n_jobs`` can be given.
+        and a kernel of the first kind where it does clearly better than the columns themselves; then the parameters of the
+        kernel and of the closed form cannot be given.
     gamma : "scale" or float, default="scale"
         "scale" is ``1 / (n_features * X.var())``.
     degree : int, default=3
@@ -75,8 +78,17 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         Neighbours that vote when something is chosen.
     budget : float, default=20.0
         For "auto": at most this many times the work of a fit that chooses t alone, with and without a kernel.
-    cv : int, splitter or iterable of splits, default=5
-        What is chosen on: so many random folds, a scikit-learn splitter, or training and held-out row numbers.
+    cv : int, splitter, iterable of splits, or None, default=None
+        What is chosen on: so many random folds, a scikit-learn splitter, or training and held-out row numbers. None: five folds;
+        for "auto", as many as ``AutoGMML`` takes.
+    scoring : str or None, default=None
+        For "auto": what is chosen by, as for ``AutoGMML``. None: 'knn-error'.
+    similarity : {'l2', 'cosine'}, default='l2'
+        For "auto": whether rows are compared by their distance, or by the cosine of what ``transform`` gives.
+    time_limit : float or None, default=None
+        For "auto": stop after this many seconds with the best so far.
+    keep_best : bool, default=False
+        For "auto": whether Ctrl-C ends the search with the best so far, as ``time_limit`` does.
     max_samples : int, float in (0, 1] or None, default=None
         Choose on at most this many rows, or on this share of them, drawn at random. None: 2,000 for "auto", 20,000 for t alone.
     random_state : int, RandomState instance or None, default=None
@@ -156,7 +168,11 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         standardize: bool = False,
         n_neighbors: int = 5,
         budget: float = 20.0,
-        cv: Any = 5,
+        cv: Any = None,
+        scoring: str | None = None,
+        similarity: str = "l2",
+        time_limit: float | None = None,
+        keep_best: bool = False,
         max_samples: int | float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -175,12 +191,16 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_neighbors = n_neighbors
         self.budget = budget
         self.cv = cv
+        self.scoring = scoring
+        self.similarity = similarity
+        self.time_limit = time_limit
+        self.keep_best = keep_best
         self.max_samples = max_samples
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> KernelGMML:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> KernelGMML:
         """Learn from rows and labels.
 
         Parameters
@@ -192,6 +212,9 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         groups : array-like of shape (n_samples,), default=None
             The group of each row, such as its speaker: no group is split between training and held-out rows when
             something is chosen.
+        sample_weight : array-like of shape (n_samples,), default=None
+            A row of weight 2 counts as two rows in S and D, and in the error that t is chosen by. Landmarks, and
+            ``gamma="scale"``, are of the rows as they are. Not with "auto", and without ``standardize``.
 
         Returns
         -------
@@ -202,7 +225,14 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.classes_, codes = encode(check_classes(y))
         check_two(self.classes_)
         if isinstance(self.kernel, str) and self.kernel == "auto":
-            return self._fit_auto(X, codes, groups)
+            return self._fit_auto(X, y, codes, sample_weight, groups)
+        self._check_unset(CHOOSING, "only kernel='auto' chooses by it")
+        if sample_weight is not None:
+            if self.standardize:
+                raise ValueError("sample_weight cannot standardise; put a StandardScaler before, or set standardize=False")
+            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            seen = self.classes_[np.bincount(codes, weights=sample_weight, minlength=len(self.classes_)) > 0]
+            check_two(seen, weighted=True)
         gamma = self._gamma(X)
         self.gamma_: float | None = gamma
         self._given = np.array(X) if callable(self.kernel) else None
@@ -211,21 +241,27 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         landmarks = None if self.landmarks is None else count("landmarks", self.landmarks, 1)
         kernel = self._kernel(gamma)
         learned = _mahala.fit_kernel(
-            self._values(X), class_names(self.classes_), codes, kernel, landmarks, params, threads(self.n_jobs)
+            self._values(X), class_names(self.classes_), codes, sample_weight, kernel, landmarks, params, threads(self.n_jobs)
         )
         self._keep(learned, kernel)
         warn_of_labels(self.classes_, len(y))
-        if len(self.t_path_):
+        if len(self.t_path_) and sample_weight is None:
             warn_of_error(self.t_path_[:, 1].min(), codes)
         return self
 
-    def _fit_auto(self, X: Floats, codes: NDArray[np.uint32], groups: Any) -> KernelGMML:
+    def _check_unset(self, names: tuple[str, ...], why: str) -> None:
+        """Refuses parameters that have no effect."""
         unset = {name: parameter.default for name, parameter in signature(type(self).__init__).parameters.items()}
-        for name in FIXED:
+        for name in names:
             value = getattr(self, name)
             if type(value) is not type(unset[name]) or value != unset[name]:
-                raise ValueError(f"{name} is {value!r}; with kernel='auto' it is chosen, and cannot be given")
-        plan = auto_plan(self, "auto-kernel", X, groups)
+                raise ValueError(f"{name} is {value!r}; {why}")
+
+    def _fit_auto(self, X: Floats, y: Any, codes: NDArray[np.uint32], sample_weight: Any, groups: Any) -> KernelGMML:
+        self._check_unset(FIXED, "with kernel='auto' it is chosen, and cannot be given")
+        if sample_weight is not None:
+            raise ValueError("sample_weight cannot be used with kernel='auto'; give a kernel, or use GMML")
+        plan = auto_plan(self, "auto-kernel", X, y, groups)
         self._given = None
         self._keep_chosen(_mahala.learn(X, (class_names(self.classes_), codes), plan))
         return self
@@ -246,14 +282,18 @@ class KernelGMML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         check_is_fitted(self, "components_")
         X = validated(self, X, reset=False, dtype=[np.float64, np.float32])
         if self.kernel_ is None:
-            state = self._state()
-            return kept(self, state, lambda: _mahala.PreparedMetric(state)).transform(X, threads(self.n_jobs))
+            state, cosine = self._state(), self._is_cosine()
+            metric = kept(self, (*state, cosine), lambda: _mahala.PreparedMetric(state, cosine))
+            return metric.transform(X, threads(self.n_jobs))
         cells = np.asarray(X, dtype=np.float64)
-        return _mahala.transform_kernel(self._state(), self._values(cells), threads(self.n_jobs)).astype(X.dtype, copy=False)
+        z = _mahala.transform_kernel(self._state(), self._values(cells), threads(self.n_jobs), self._is_cosine())
+        return z.astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[0])
+
+    _is_cosine = MetricMixin._is_cosine
 
     def _gamma(self, X: Floats) -> float:
         if isinstance(self.gamma, str):

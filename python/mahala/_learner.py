@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_consistent_length
 
 from . import _mahala
-from ._common import check_classes, class_names, count, encode, marks_of, number, plan, seed
+from ._common import check_classes, class_names, count, encode, marks_of, number, plan, refuse, seed
 from ._constraint_input import formed_tuples, stacked, whole_numbers
-from ._gmml import check_two
+from ._labelled import check_two
 from ._metric import MetricMixin
 from ._notice import validated, warn_of_labels
 from ._progress import reporter
@@ -95,7 +95,7 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
         super().__init_subclass__(**kwargs)
         cls.__doc__ = (cls.__doc__ or "").replace("{shared}", SHARED)
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, **refused: Any) -> Self:
         """Learn from rows and labels.
 
         Parameters
@@ -104,12 +104,17 @@ class Learner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetricMixin):
             Rows.
         y : array-like of shape (n_samples,), default=None
             Their classes; ignored by methods without labels.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : estimator
             The fitted metric.
         """
+        refuse(self, refused, "rows cannot be weighted here; GMML weighs them" + (
+            ", and fit_pairs of this class weighs pairs" if hasattr(self, "fit_pairs") else ""
+        ))
         labels = None
         if self._needs_labels:
             X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
@@ -299,7 +304,7 @@ class ChunksLearner(Learner):
 class TargetsLearner(Learner):
     """A learner of numbers instead of classes."""
 
-    def fit(self: Self, X: Any, y: Any = None) -> Self:
+    def fit(self: Self, X: Any, y: Any = None, **refused: Any) -> Self:
         """Learn from rows and a number for each.
 
         Parameters
@@ -308,12 +313,15 @@ class TargetsLearner(Learner):
             Rows.
         y : array-like of shape (n_samples,)
             The number of each row.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : estimator
             The fitted metric.
         """
+        refuse(self, refused, "rows cannot be weighted here; GMML weighs rows of classes")
         X, y = validated(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=3)
         self._keep(_mahala.learn_targets(X, np.ascontiguousarray(y, dtype=np.float64), self._plan()))
         self._warn()

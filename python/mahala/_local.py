@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from . import _mahala
-from ._common import check_classes, class_names, count, encode, folds, learning_params, number, threads
+from ._common import check_classes, class_names, count, encode, folds, learning_params, number, refuse, threads
 from ._diagnostics import Diagnostics
 from ._notice import validated, warn_of_labels
 
@@ -191,7 +191,7 @@ class LocalGMML(LocalClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> LocalGMML:
+    def fit(self, X: Any, y: Any, groups: Any = None, **refused: Any) -> LocalGMML:
         """Learn the global metric, then those of the classes or clusters, and keep the rows.
 
         Parameters
@@ -203,12 +203,15 @@ class LocalGMML(LocalClassifier):
         groups : array-like of shape (n_samples,), default=None
             The group of each row, such as its speaker: no group is split between training and held-out rows when
             something is chosen.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : LocalGMML
             The fitted classifier.
         """
+        refuse(self, refused, "local metrics cannot weigh rows; MahalanobisKNN(metric=GMML()) takes a sample_weight")
         k = count("n_neighbors", self.n_neighbors, 1)
         X, y = validated(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, codes = encode(check_classes(y))

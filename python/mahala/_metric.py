@@ -36,6 +36,9 @@ class MahalanobisDistance:
         The weight of what lies outside the span of the rows of L, which then are orthogonal.
     scale : array-like of shape (n_features,), default=None
         What columns are divided by before that weight; None for 1.
+    center : array-like of shape (n_features,), default=None
+        For a metric chosen for the cosine: what is subtracted first. The distance is then that of ``L (u - center)`` and
+        ``L (v - center)``, each divided by its norm.
 
     Examples
     --------
@@ -46,10 +49,15 @@ class MahalanobisDistance:
     """
 
     def __init__(
-        self, linear_map: ArrayLike, weight_outside: float | None = None, scale: ArrayLike | None = None
+        self,
+        linear_map: ArrayLike,
+        weight_outside: float | None = None,
+        scale: ArrayLike | None = None,
+        center: ArrayLike | None = None,
     ) -> None:
         self.linear_map = np.atleast_2d(np.array(linear_map, dtype=np.float64))
         self.weight_outside = weight_outside
+        self.center = None if center is None else np.asarray(center, dtype=np.float64)
         self.scale = np.ones(self.linear_map.shape[1]) if scale is None else np.asarray(scale, dtype=np.float64)
 
     def __call__(self, u: ArrayLike, v: ArrayLike, squared: bool = False) -> float:
@@ -57,7 +65,10 @@ class MahalanobisDistance:
         u, v = (np.atleast_1d(np.squeeze(np.asarray(point, dtype=np.float64))) for point in (u, v))
         if u.ndim != 1 or v.ndim != 1:
             raise ValueError("Input vector should be 1-D.")
-        z = self.linear_map @ (u - v)
+        if self.center is None:
+            z = self.linear_map @ (u - v)
+        else:
+            z = unit(self.linear_map @ (u - self.center)) - unit(self.linear_map @ (v - self.center))
         square = np.sum(z * z)
         if self.weight_outside is not None:
             # The rows of the map are orthogonal then, and the weight is of what they leave out.
@@ -65,6 +76,11 @@ class MahalanobisDistance:
             inside = np.sum(z * z / np.where(lengths > 0, lengths, 1.0))
             square += self.weight_outside * max(0.0, np.sum(((u - v) / self.scale) ** 2) - inside)
         return float(square if squared else np.sqrt(square))
+
+
+def unit(z: Floats) -> Floats:
+    """A point of norm 1; zeros stay."""
+    return z / (np.linalg.norm(z) or 1.0)
 
 
 class MetricMixin(BaseEstimator):
@@ -88,7 +104,8 @@ class MetricMixin(BaseEstimator):
         Returns
         -------
         Z : ndarray of shape (n_samples, n_components)
-            The coordinates ``((X - mean_) / scale_) @ components_.T``, of float32 if the rows are.
+            The coordinates ``((X - mean_) / scale_) @ components_.T``, of float32 if the rows are. Where the metric was
+            chosen for the cosine, rows are divided by their norms: Euclidean distance then ranks as the cosine does.
 
         Notes
         -----
@@ -145,7 +162,8 @@ class MetricMixin(BaseEstimator):
             A function of two points, which can be pickled.
         """
         check_is_fitted(self, "components_")
-        return MahalanobisDistance(_mahala.linear_map(self._state()), self.weight_outside_, self.scale_)
+        center = self.mean_ if self._is_cosine() else None
+        return MahalanobisDistance(_mahala.linear_map(self._state()), self.weight_outside_, self.scale_, center)
 
     def pair_distance(self, pairs: Any) -> Floats:
         """Return the learned distance between the two points of each pair.
@@ -162,7 +180,7 @@ class MetricMixin(BaseEstimator):
         """
         check_is_fitted(self, "components_")
         pairs = self._check_pairs(stacked(pairs))
-        return _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs))
+        return _mahala.pair_distances(self._state(), pairs[:, 0], pairs[:, 1], threads(self.n_jobs), self._is_cosine())
 
     def pair_score(self, pairs: Any) -> Floats:
         """Return the negated distance of each pair: the larger, the more alike.
@@ -200,7 +218,7 @@ class MetricMixin(BaseEstimator):
         dtype = np.dtype(dtype)
         if dtype not in (np.float64, np.float32):
             raise ValueError(f"dtype is {dtype}; it must be float64 or float32")
-        model = _mahala.onnx(self._state(), dtype == np.float32)
+        model = _mahala.onnx(self._state(), dtype == np.float32, self._is_cosine())
         if path is not None:
             _mahala.write_file(path, model)
         return model
@@ -209,7 +227,8 @@ class MetricMixin(BaseEstimator):
         """Return matrix and bias of the transformation in single precision: ``Z = X @ matrix.T + bias``.
 
         What ``faiss.LinearTransform`` takes, and any vector database that stores ``X @ matrix.T``: the bias
-        moves all points alike and changes no distance. The user guide has the recipe.
+        moves all points alike and changes no distance. The user guide has the recipe. Where the metric was chosen for the
+        cosine, what it gives is to be searched by the cosine, with the bias.
 
         A metric learned on fewer rows than columns with ``reg`` also weighs what lies outside the span of those rows
         (``weight_outside_``); the matrix then has ``n_features`` rows and holds that part, so that Euclidean distances
@@ -241,6 +260,11 @@ class MetricMixin(BaseEstimator):
     def _state(self) -> tuple[Floats, Floats, Floats | None, float | None]:
         return self.components_, self.mean_, self.scale_, self.weight_outside_
 
+    def _is_cosine(self) -> bool:
+        """Whether the metric was chosen for the cosine of the coordinates."""
+        params = getattr(self, "model_params_", {})
+        return params.get("similarity") == "cosine" and params.get("method") in ("auto", "auto-kernel")
+
     def _native(self) -> _mahala.PreparedMetric:
         """The metric, checked once."""
         try:
@@ -248,7 +272,8 @@ class MetricMixin(BaseEstimator):
         except AttributeError:
             check_is_fitted(self, "components_")
             raise
-        return kept(self, state, lambda: _mahala.PreparedMetric(state))
+        cosine = self._is_cosine()
+        return kept(self, (*state, cosine), lambda: _mahala.PreparedMetric(state, cosine))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

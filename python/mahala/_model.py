@@ -10,82 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import _mahala
+from . import _mahala, baselines
 from ._auto import AutoGMML
 from ._common import BALANCES, class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
-from ._knn import MahalanobisKNN, Neighbors
+from ._knn import MahalanobisKNN
 from ._learner import Learner
 from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._multi_metric import MultiMetricLMNN
+from ._neighbors import Neighbors
 from ._pairs import GMMLPairs
 from ._plda import PLDA
 from ._recipe import RecipeGMML
-from .baselines import (
-    DMLMJ,
-    ITML,
-    KISSME,
-    LDA,
-    LDML,
-    LEGO,
-    LFDA,
-    LMNN,
-    LORETA,
-    LSML,
-    MCML,
-    MLKR,
-    MMC,
-    MOML,
-    NCA,
-    NCMML,
-    OASIS,
-    POLA,
-    RCA,
-    SCML,
-    SDML,
-    XQDA,
-    Covariance,
-    Euclidean,
-    FlatGeo,
-    GMMLRegression,
-    RobustGMML,
-)
 
 #: By the library's names.
 LEARNERS: dict[str, type[Learner]] = {
-    learner._method: learner
-    for learner in (
-        RecipeGMML,
-        DMLMJ,
-        ITML,
-        KISSME,
-        LDA,
-        LDML,
-        LEGO,
-        LFDA,
-        LMNN,
-        LORETA,
-        LSML,
-        MCML,
-        MLKR,
-        MMC,
-        MOML,
-        NCA,
-        NCMML,
-        OASIS,
-        POLA,
-        RCA,
-        SCML,
-        SDML,
-        XQDA,
-        Covariance,
-        Euclidean,
-        FlatGeo,
-        GMMLRegression,
-        RobustGMML,
-    )
+    learner._method: learner for learner in (RecipeGMML, *(getattr(baselines, name) for name in baselines.__all__))
 }
 
 
@@ -145,7 +87,7 @@ def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | Path
         if threshold is None:
             seed = estimator.model_params_.get("seed", 0)
             z, plain = references, state
-            if kernel:
+            if kernel or estimator._is_cosine():
                 rows = estimator.transform(X)
                 z, plain = (rows, *references[1:]), (np.eye(rows.shape[1]), np.zeros(rows.shape[1]), None, None)
             threshold = _mahala.label_threshold(plain, *z, seed)
@@ -368,14 +310,14 @@ def common(params: dict[str, Any]) -> dict[str, Any]:
 def chosen_by(params: dict[str, Any]) -> dict[str, Any]:
     """What the automatic mode was given."""
     names = {"k": "n_neighbors", "budget": "budget", "selection_rows": "max_samples"}
+    names |= {"criterion": "scoring", "similarity": "similarity", "folds": "cv"}
     chosen = {ours: params[theirs] for theirs, ours in names.items() if theirs in params}
     return chosen | {"random_state": params.get("seed", 0)}
 
 
 def unfitted_gmml(params: dict[str, Any], content: dict[str, Any]) -> GMML | AutoGMML | GMMLPairs:
     if params.get("method") == "auto":
-        judged = {"scoring": "criterion", "similarity": "similarity", "folds_over": "folds_over", "cv": "folds", "max_trials": "max_trials"}
-        given = {ours: params[theirs] for ours, theirs in judged.items() if theirs in params}
+        given = {name: params[name] for name in ("folds_over", "max_trials") if name in params}
         return AutoGMML(**chosen_by(params), **given, reduce=params.get("reduce", False))
     wanted = common(params)
     # A prior that was given as a matrix is not in the file.

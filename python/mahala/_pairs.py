@@ -14,9 +14,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from . import _mahala
 from ._common import folds, learning_params, threads
 from ._constraint_input import points
-from ._knn import is_fitted
+from ._neighbors import is_fitted
 from ._metric import MetricMixin
 from ._pair_decisions import PairDecisions, check_calibration, mark_classes, similarity
+from ._progress import Report, reporter
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,8 @@ class GMMLPairs(ClassNamePrefixFeaturesOutMixin, PairDecisions, TransformerMixin
     calibration : {None, "platt", "isotonic"}, default=None
         With it ``predict_proba`` says how likely pairs are similar. Every pair's distance is measured by a metric
         that was learned without it (over ``cv`` folds); the threshold is set on these distances, too.
+    verbose : int, default=0
+        With 1, a line tells how far the fit is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
@@ -117,6 +120,7 @@ class GMMLPairs(ClassNamePrefixFeaturesOutMixin, PairDecisions, TransformerMixin
         random_state: Any = None,
         n_jobs: int | None = None,
         calibration: str | None = None,
+        verbose: int = 0,
     ) -> None:
         self.t = t
         self.reg = reg
@@ -130,6 +134,7 @@ class GMMLPairs(ClassNamePrefixFeaturesOutMixin, PairDecisions, TransformerMixin
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.calibration = calibration
+        self.verbose = verbose
 
     def fit(
         self,
@@ -253,6 +258,8 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, PairDecisions, Transformer
     preprocessor : array-like of shape (n_points, n_features), DataFrame, callable or None, default=None
         With it, pairs may be given as row numbers of shape (n_pairs, 2); of a pandas data frame, as keys of its
         index, such as strings. A callable gets a 1D array of whatever it understands and returns a 2D array of points.
+    verbose : int, default=0
+        With 1, a line tells how many of the fits are done, the folds' among them; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
@@ -283,12 +290,13 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, PairDecisions, Transformer
     """
 
     def __init__(
-        self, learner: Any, *, calibration: str | None = None, cv: Any = 5, preprocessor: Any = None
+        self, learner: Any, *, calibration: str | None = None, cv: Any = 5, preprocessor: Any = None, verbose: int = 0
     ) -> None:
         self.learner = learner
         self.calibration = calibration
         self.cv = cv
         self.preprocessor = preprocessor
+        self.verbose = verbose
 
     def fit(
         self,
@@ -334,13 +342,17 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, PairDecisions, Transformer
                 f"{type(self.learner).__name__} learns from no pairs; fit it first, and its distances are judged here"
             )
         pairs, y = self._check_marked(pairs, y)
+        splits = self._splits(pairs, y, groups) if self.calibration is not None and not fixed else []
+        report, total = reporter(self), len(splits) + (not fixed)
         self.learner_ = self.learner if fixed else self._learned(pairs, y, sample_weight)
+        if report is not None:
+            report(total - len(splits), total)
         self.n_features_in_ = pairs.shape[2]
         self.classes_ = mark_classes(given)
         distances = self.learner_.pair_distance(pairs)
         if self.calibration is not None:
             if not fixed:
-                distances = self._held_out(pairs, y, sample_weight, groups)
+                distances = self._held_out(pairs, y, sample_weight, splits, report)
             answer = _mahala.calibrate(distances, similarity(y).tolist(), None, self.calibration)
             self.calibration_ = json.loads(answer)
         return self._calibrate(distances, y, **(calibration_params or {}))
@@ -387,12 +399,19 @@ class PairClassifier(ClassNamePrefixFeaturesOutMixin, PairDecisions, Transformer
     def _learned(self, pairs: Floats, y: NDArray[Any], sample_weight: Any) -> Any:
         return clone(self.learner).fit_pairs(pairs, y, sample_weight)
 
-    def _held_out(self, pairs: Floats, y: NDArray[Any], sample_weight: Any, groups: Any) -> Floats:
+    def _splits(self, pairs: Floats, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
+        return list(check_cv(self.cv, y, classifier=True).split(pairs, y, groups))
+
+    def _held_out(
+        self, pairs: Floats, y: NDArray[Any], sample_weight: Any, splits: list[tuple[Any, Any]], report: Report | None
+    ) -> Floats:
         """The distance of every pair by a metric learned without it."""
         distances = np.full(len(y), np.nan)
-        for train, test in check_cv(self.cv, y, classifier=True).split(pairs, y, groups):
+        for done, (train, test) in enumerate(splits, start=2):
             weight = None if sample_weight is None else np.asarray(sample_weight)[train]
             distances[test] = self._learned(pairs[train], y[train], weight).pair_distance(pairs[test])
+            if report is not None:
+                report(done, len(splits) + 1)
         if np.isnan(distances).any():
             raise ValueError("cv holds out some pairs never; every pair must be held out once")
         return distances

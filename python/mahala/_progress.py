@@ -25,16 +25,21 @@ class Progress(NamedTuple):
     total : int or None
         How many there will be, if that is known.
     objective : float or None
-        The objective there, if there is one.
+        The objective there, if there is one; of ``AutoGMML`` and ``KernelGMML("auto")``, the smallest loss so far.
+    trying : str or None
+        What is being tried, by an estimator that chooses.
     """
 
     estimator: str
     done: int
     total: int | None
     objective: float | None
+    trying: str | None = None
 
 
 Callback = Callable[[Progress], Any]
+#: Told what is done, the total, the objective and what is being tried.
+Report = Callable[..., None]
 _CALLBACK: ContextVar[Callback | None] = ContextVar("mahala_progress", default=None)
 
 
@@ -48,7 +53,7 @@ def progress(callback: Callback) -> Iterator[None]:
     Parameters
     ----------
     callback : callable
-        Gets a ``Progress``: a tuple of estimator, done, total and objective.
+        Gets a ``Progress``: a tuple of estimator, done, total, objective and trying.
 
     Yields
     ------
@@ -72,7 +77,7 @@ def progress(callback: Callback) -> Iterator[None]:
         _CALLBACK.reset(token)
 
 
-def reporter(estimator: Any) -> Callable[[int, int | None, float | None], None] | None:
+def reporter(estimator: Any) -> Report | None:
     """The function that a fit of this estimator is to tell its progress, if there is one."""
     callback, verbose = _CALLBACK.get(), getattr(estimator, "verbose", 0)
     if callback is None and not verbose:
@@ -80,8 +85,8 @@ def reporter(estimator: Any) -> Callable[[int, int | None, float | None], None] 
     name = type(estimator).__name__
     line = Line(name) if verbose else None
 
-    def report(done: int, total: int | None, objective: float | None) -> None:
-        step = Progress(name, done, total, objective)
+    def report(done: int, total: int | None, objective: float | None = None, trying: str | None = None) -> None:
+        step = Progress(name, done, total, objective, trying)
         if callback is not None:
             callback(step)
         if line is not None:
@@ -117,7 +122,9 @@ def sentence(step: Progress, seconds: float) -> str:
         how = f"|{'#' * filled}{'.' * (WIDTH - filled)}| {step.done}/{step.total}"
     else:
         how = f"iteration {step.done}"
-    value = "" if step.objective is None else f", objective {step.objective:.6g}"
+    name = "objective" if step.trying is None else "best so far"
+    value = "" if step.objective is None else f", {name} {step.objective:.6g}"
+    how += "" if step.trying is None else f", trying {step.trying}"
     return f"[{step.estimator}] {how}{value}, {seconds:.1f} s"
 
 

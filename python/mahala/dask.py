@@ -131,7 +131,7 @@ def transform(
     """
     check_is_fitted(metric, "components_")
     check_policies("error", on_nan)
-    state, rank = metric._state(), metric.components_.shape[0]
+    state, rank = (*metric._state(), metric._is_cosine()), metric.components_.shape[0]
     if is_frame(data):
         known = list(getattr(metric, "feature_names_in_", [])) or list(data.columns)
         columns = known if features is None else [features] if isinstance(features, str) else list(features)
@@ -250,7 +250,7 @@ def place(X: Any, state: tuple[Any, ...], on_nan: str) -> NDArray[np.float64]:
         )
     Z = np.full((len(X), state[0].shape[0]), np.nan)
     if finite.any():
-        Z[finite] = _mahala.transform(state, X[finite], 1)
+        Z[finite] = _mahala.transform(state[:4], X[finite], 1, state[4])
     return Z
 
 

@@ -126,7 +126,7 @@ def transform(
     """
     check_is_fitted(metric, "components_")
     check_policies("error", on_nan)
-    state, many = metric._state(), not isinstance(features, str)
+    state, many = (*metric._state(), metric._is_cosine()), not isinstance(features, str)
 
     def coordinates(*columns: pa.Array) -> pa.Array:
         return placed(list(columns), many, state, on_nan)

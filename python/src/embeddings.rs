@@ -2,7 +2,8 @@
 
 use crate::array::{embeddings_of, embeddings_out, mat_of, mat_out, table_out, vector_of};
 use crate::retrieval::{Judged, judgements, parsed};
-use crate::run::{detached, inline_work, interruptible, to_python, until};
+use crate::run::{detached, inline_work, to_python};
+use crate::watch::{Watched, watched};
 use mahala::data::Embeddings;
 use mahala::embeddings::{Adapter, Member};
 use mahala::{Error, Metric, Model, embeddings};
@@ -44,22 +45,30 @@ fn adapter(options: &str) -> PyResult<Adapter> {
 #[pyclass(frozen)]
 pub(crate) struct Adaptation(embeddings::Adaptation);
 
+/// A fit that tells a function how far it is.
+fn told(progress: Option<Py<PyAny>>) -> Watched {
+    Watched { progress, ..Watched::default() }
+}
+
 /// Learns from rows and codes of classes.
 #[pyfunction]
+#[pyo3(signature = (rows, codes, options, progress=None))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn adapt_labels<'py>(
     py: Python<'py>,
     rows: &Bound<'py, PyAny>,
     codes: PyReadonlyArray1<'py, u32>,
     options: &str,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Adaptation> {
     let (adapter, rows, codes) = (adapter(options)?, embeddings_of(rows)?, codes.as_array().to_vec());
-    let fit = interruptible(py, None, move |stop| adapter.fit_labels_with(&rows, &codes, &mut until(stop)))?;
+    let fit = watched(py, None, told(progress), move |step| adapter.fit_labels_with(&rows, &codes, step))?;
     Ok(Adaptation(fit))
 }
 
 /// Learns from pairs of rows, true for similar ones.
 #[pyfunction]
+#[pyo3(signature = (first, second, similar, options, progress=None))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn adapt_pairs<'py>(
     py: Python<'py>,
@@ -67,16 +76,18 @@ pub(crate) fn adapt_pairs<'py>(
     second: &Bound<'py, PyAny>,
     similar: PyReadonlyArray1<'py, bool>,
     options: &str,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Adaptation> {
     let (adapter, first, second) = (adapter(options)?, embeddings_of(first)?, embeddings_of(second)?);
     let similar = similar.as_array().to_vec();
     let fit =
-        interruptible(py, None, move |stop| adapter.fit_pairs(&first, &second, &similar, &mut until(stop)))?;
+        watched(py, None, told(progress), move |step| adapter.fit_pairs(&first, &second, &similar, step))?;
     Ok(Adaptation(fit))
 }
 
 /// Learns from queries, documents and judgements.
 #[pyfunction]
+#[pyo3(signature = (queries, documents, judged, options, progress=None))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn adapt_clicks<'py>(
     py: Python<'py>,
@@ -84,30 +95,33 @@ pub(crate) fn adapt_clicks<'py>(
     documents: &Bound<'py, PyAny>,
     judged: Judged<'py>,
     options: &str,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Adaptation> {
     let (adapter, queries, documents) =
         (adapter(options)?, embeddings_of(queries)?, embeddings_of(documents)?);
     let judged = judgements(&judged);
-    let fit = interruptible(py, None, move |stop| {
-        adapter.fit_clicks(&queries, &documents, &judged, &mut until(stop))
+    let fit = watched(py, None, told(progress), move |step| {
+        adapter.fit_clicks(&queries, &documents, &judged, step)
     })?;
     Ok(Adaptation(fit))
 }
 
 /// Learns from triplets, one row of each table.
 #[pyfunction]
+#[pyo3(signature = (queries, positives, negatives, options, progress=None))]
 pub(crate) fn adapt_triplets<'py>(
     py: Python<'py>,
     queries: &Bound<'py, PyAny>,
     positives: &Bound<'py, PyAny>,
     negatives: &Bound<'py, PyAny>,
     options: &str,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Adaptation> {
     let adapter = adapter(options)?;
     let [queries, near, far] =
         [embeddings_of(queries)?, embeddings_of(positives)?, embeddings_of(negatives)?];
     let fit =
-        interruptible(py, None, move |stop| adapter.fit_triplets(&queries, &near, &far, &mut until(stop)))?;
+        watched(py, None, told(progress), move |step| adapter.fit_triplets(&queries, &near, &far, step))?;
     Ok(Adaptation(fit))
 }
 

@@ -5,7 +5,7 @@ use crate::moments::Moments;
 use crate::neighbors::signed;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
-use crate::watch::watched;
+use crate::watch::{Watched, watched};
 use mahala::data::{Random, Stream};
 use mahala::gmml::FitOptions;
 use mahala::gmml::HeldOut;
@@ -18,7 +18,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
 
 /// Learns from rows and labels, weighted if weights are given.
 #[pyfunction]
@@ -132,14 +131,15 @@ pub(crate) fn fit_pairs<'py>(
     second: &Bound<'py, PyAny>,
     similarity: Vec<f64>,
     weights: Option<&Bound<'py, PyAny>>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     calibration: Option<String>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let gmml = params.gmml()?;
     let (first, second) = (rows_of(first)?, rows_of(second)?);
     let pairs = graded([first.len(), second.len()], &similarity, weights, 0)?;
-    fit_listed(py, gmml, [first, second], pairs, calibration, threads)
+    let how = Listed { calibration, watch: params.take_watch(), threads };
+    fit_listed(py, gmml, [first, second], pairs, how)
 }
 
 /// Learns from rows with several labels each, given by a column of 0 and 1 for each label: pairs are as similar
@@ -151,7 +151,7 @@ pub(crate) fn fit_label_sets<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     indicator: &Bound<'py, PyAny>,
-    params: Params<'py>,
+    mut params: Params<'py>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let gmml = params.gmml()?;
@@ -164,7 +164,8 @@ pub(crate) fn fit_label_sets<'py>(
     let budget = pair_budget(marks.columns()).max(20_000);
     let pairs = Pairs::from_label_sets(&sets, budget, &mut Random::of(gmml.seed, Stream::Pairs));
     let pairs = pairs.map_err(|error| to_python(&error))?;
-    fit_listed(py, gmml, [rows.clone(), rows], pairs, None, threads)
+    let how = Listed { calibration: None, watch: params.take_watch(), threads };
+    fit_listed(py, gmml, [rows.clone(), rows], pairs, how)
 }
 
 /// Probabilities for distances of pairs, as JSON.
@@ -249,17 +250,23 @@ pub(crate) fn graded(
     Pairs::graded(&list, weights.as_deref(), rows, rows).map_err(|error| to_python(&error))
 }
 
+/// How listed pairs are learned from: what curve their distances get, how the fit is watched, on how many threads.
+struct Listed {
+    calibration: Option<String>,
+    watch: Watched,
+    threads: Option<usize>,
+}
+
 fn fit_listed(
     py: Python<'_>,
     gmml: Gmml,
     [first, second]: [Rows; 2],
     pairs: Pairs,
-    calibration: Option<String>,
-    threads: Option<usize>,
+    Listed { calibration, watch, threads }: Listed,
 ) -> PyResult<Bound<'_, PyDict>> {
     let (settings, calibrated) = (gmml.clone(), calibration.is_some());
-    let (fit, held) = interruptible(py, threads, move |_: &AtomicBool| {
-        let fit = gmml.fit_two_tables(&first, &second, &pairs)?;
+    let (fit, held) = watched(py, threads, watch, move |progress| {
+        let fit = gmml.fit_two_tables_with(&first, &second, &pairs, progress)?;
         let held = calibrated.then(|| gmml.held_out_pairs(&first, &second, &pairs, fit.t)).transpose()?;
         Ok((fit, held))
     })?;

@@ -2,6 +2,7 @@
 
 use crate::array::{mat_of, mat_out, rows_of, rows_out, vector_of};
 use crate::fit::dataset;
+use crate::metric::similarity;
 use crate::params::Params;
 use crate::run::{interruptible, to_python};
 use crate::watch::watched;
@@ -62,15 +63,16 @@ pub(crate) fn kernel_parts<'py>(py: Python<'py>, map: &KernelMap) -> KernelParts
     (map.kernel().to_json().to_string(), landmarks, scale)
 }
 
-/// Learns from rows (or kernel values) and labels.
+/// Learns from rows (or kernel values) and labels, weighted if weights are given.
 #[pyfunction]
-#[pyo3(signature = (x, names, codes, kernel, landmarks, params, threads))]
+#[pyo3(signature = (x, names, codes, weights, kernel, landmarks, params, threads))]
 #[allow(clippy::needless_pass_by_value, clippy::too_many_arguments)]
 pub(crate) fn fit_kernel<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     names: Vec<String>,
     codes: PyReadonlyArray1<'py, u32>,
+    weights: Option<&Bound<'py, PyAny>>,
     kernel: KernelState,
     landmarks: Option<usize>,
     mut params: Params<'py>,
@@ -79,8 +81,10 @@ pub(crate) fn fit_kernel<'py>(
     let data = dataset(x, &names, &codes)?;
     let settings = KernelGmml { gmml: params.gmml()?, kernel: kernel.kernel()?, landmarks };
     let watch = params.take_watch();
+    let weights = weights.map(vector_of).transpose()?;
     let (fit, settings) = watched(py, threads, watch, move |progress| {
-        let fit = settings.fit_with(&data, &FitOptions::default(), progress)?;
+        let options = FitOptions { weights: weights.as_deref(), groups: None };
+        let fit = settings.fit_with(&data, &options, progress)?;
         Ok((fit, settings))
     })?;
     let (t, diagnostics) = (fit.t, fit.diagnostics.to_json());
@@ -100,17 +104,21 @@ pub(crate) fn fit_kernel<'py>(
     Ok(answer)
 }
 
-/// Rows (or kernel values) in coordinates where the metric is Euclidean.
+/// Rows (or kernel values) in coordinates where the metric is Euclidean; with `cosine`, of norm 1.
 #[pyfunction]
+#[pyo3(signature = (state, x, threads, cosine=false))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn transform_kernel<'py>(
     py: Python<'py>,
     state: KernelMetricState<'py>,
     x: &Bound<'py, PyAny>,
     threads: Option<usize>,
+    cosine: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let ((map, metric), rows) = (state.parts()?, rows_of(x)?);
-    let z = interruptible(py, threads, move |_| KernelMetric::new(map, metric)?.transform(&rows))?;
+    let z = interruptible(py, threads, move |_| {
+        similarity(cosine).coordinates(KernelMetric::new(map, metric)?.transform(&rows)?)
+    })?;
     Ok(rows_out(py, &z))
 }
 

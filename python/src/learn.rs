@@ -23,6 +23,8 @@ pub(crate) struct Plan {
     pub(crate) parameters: String,
     standardize: bool,
     pub(crate) time_limit: Option<f64>,
+    /// Whether Ctrl-C ends the search as if the time were up.
+    pub(crate) keep_best: bool,
     /// The group of each row, for a method that chooses.
     groups: Option<Vec<String>>,
     /// Called with iteration, total and objective, now and then.
@@ -151,7 +153,7 @@ fn run(py: Python<'_>, plan: Plan, source: Source) -> PyResult<Model> {
         .map_err(|error| PyValueError::new_err(format!("parameters that are not JSON: {error}")))?;
     let method = named(&plan.method, parameters).map_err(|error| to_python(&error))?;
     let (groups, standardize) = (plan.groups, plan.standardize);
-    let watch = Watched { progress: plan.progress, time_limit: plan.time_limit };
+    let watch = Watched { progress: plan.progress, time_limit: plan.time_limit, keep_best: plan.keep_best };
     watched(py, plan.threads, watch, move |progress| {
         let groups = groups.map(Labels::new);
         let training = match (&source, &groups) {

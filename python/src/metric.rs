@@ -6,8 +6,10 @@ use crate::array::{
 use crate::fit::dataset;
 use crate::run::{inline_work, interruptible, to_python};
 use mahala::Metric;
-use mahala::metric::{squared_pair_distances, threshold_for_labels};
+use mahala::learner::{Learned, Report};
+use mahala::metric::threshold_for_labels;
 use mahala::pairs::{Pair, Pairs};
+use mahala::retrieval::Similarity;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -38,32 +40,38 @@ const SMALL: usize = 1 << 20;
 
 /// A metric that is checked once and used many times.
 #[pyclass(frozen, module = "mahala._mahala")]
-pub(crate) struct PreparedMetric(Arc<Metric>);
+pub(crate) struct PreparedMetric(Arc<Metric>, Similarity);
 
 #[pymethods]
 impl PreparedMetric {
+    /// The metric; with `cosine`, one whose coordinates have norm 1.
     #[new]
+    #[pyo3(signature = (state, cosine=false))]
     #[allow(clippy::needless_pass_by_value)]
-    fn new(state: State<'_>) -> PyResult<Self> {
-        Ok(Self(Arc::new(state.metric()?)))
+    fn new(state: State<'_>, cosine: bool) -> PyResult<Self> {
+        Ok(Self(Arc::new(state.metric()?), similarity(cosine)))
     }
 
     /// Rows in coordinates where the metric is Euclidean, of float32 if the rows are, else of float64.
     #[pyo3(signature = (x, threads=None))]
     fn transform<'py>(&self, x: &Bound<'py, PyAny>, threads: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
-        let (py, metric) = (x.py(), self.0.clone());
+        let (py, metric, similarity) = (x.py(), self.0.clone(), self.1);
         let small = |rows: usize| rows * metric.rank() * metric.columns() <= SMALL;
         if let Some(array) = single_matrix_of(x)? {
             let n = array.as_array().nrows();
             let (inline, rank) = (small(n), metric.rank());
             let rows = HeldMatrix::new(&array);
-            let work = move |_: &AtomicBool| metric.transform_single(rows.view());
+            let work = move |_: &AtomicBool| {
+                let mut cells = metric.transform_single(rows.view())?;
+                similarity.single_coordinates(&mut cells, rank);
+                Ok(cells)
+            };
             let cells = if inline { inline_work(work) } else { interruptible(py, threads, work) }?;
             return Ok(table_out(py, n, rank, cells).into_any());
         }
         let rows = rows_of(x)?;
         let inline = small(rows.len());
-        let work = move |_: &AtomicBool| metric.transform(&rows);
+        let work = move |_: &AtomicBool| similarity.coordinates(metric.transform(&rows)?);
         let z = if inline { inline_work(work) } else { interruptible(py, threads, work) }?;
         Ok(rows_into(py, z).into_any())
     }
@@ -76,28 +84,36 @@ impl PreparedMetric {
         x: Csr<'py>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (metric, rows) = (self.0.clone(), x.rows()?);
-        let z = interruptible(py, threads, move |_| metric.transform_sparse(&rows))?;
+        let (metric, similarity, rows) = (self.0.clone(), self.1, x.rows()?);
+        let z = interruptible(py, threads, move |_| similarity.coordinates(metric.transform_sparse(&rows)?))?;
         Ok(rows_into(py, z))
     }
 }
 
-/// Rows in coordinates where the metric is Euclidean.
+/// Rows in coordinates where the metric is Euclidean; with `cosine`, of norm 1.
 #[pyfunction]
+#[pyo3(signature = (state, x, threads, cosine=false))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn transform<'py>(
     py: Python<'py>,
     state: State<'py>,
     x: &Bound<'py, PyAny>,
     threads: Option<usize>,
+    cosine: bool,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let (metric, rows) = (state.metric()?, rows_of(x)?);
-    let z = interruptible(py, threads, move |_| metric.transform(&rows))?;
+    let z = interruptible(py, threads, move |_| similarity(cosine).coordinates(metric.transform(&rows)?))?;
     Ok(rows_into(py, z))
 }
 
-/// The distance of each row of `first` from the same row of `second`.
+/// What coordinates are ranked by.
+pub(crate) fn similarity(cosine: bool) -> Similarity {
+    if cosine { Similarity::Cosine } else { Similarity::L2 }
+}
+
+/// The distance of each row of `first` from the same row of `second`; with `cosine`, of rows of norm 1.
 #[pyfunction]
+#[pyo3(signature = (state, first, second, threads, cosine=false))]
 #[allow(clippy::needless_pass_by_value)]
 pub(crate) fn pair_distances<'py>(
     py: Python<'py>,
@@ -105,6 +121,7 @@ pub(crate) fn pair_distances<'py>(
     first: &Bound<'py, PyAny>,
     second: &Bound<'py, PyAny>,
     threads: Option<usize>,
+    cosine: bool,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (metric, first, second) = (state.metric()?, rows_of(first)?, rows_of(second)?);
     if first.len() != second.len() {
@@ -113,7 +130,9 @@ pub(crate) fn pair_distances<'py>(
     let squared = interruptible(py, threads, move |_| {
         let pairs = (0..first.len()).map(|i| Pair::similar(i, i)).collect();
         let pairs = Pairs::new(pairs, first.len(), second.len())?;
-        squared_pair_distances(&metric, &first, &second, &pairs)
+        let similarity = similarity(cosine);
+        Learned { similarity, ..Learned::new(metric, Report::closed_form()) }
+            .squared_pair_distances(&first, &second, &pairs)
     })?;
     Ok(PyArray1::from_iter(py, squared.into_iter().map(f64::sqrt)))
 }
@@ -159,13 +178,20 @@ pub(crate) fn label_threshold<'py>(
     interruptible(py, None, move |_| threshold_for_labels(&metric, &data, seed))
 }
 
-/// The transformation as the bytes of an ONNX model.
+/// The transformation as the bytes of an ONNX model; with `cosine`, to rows of norm 1.
 #[pyfunction]
+#[pyo3(signature = (state, single, cosine=false))]
 #[allow(clippy::needless_pass_by_value)]
-pub(crate) fn onnx<'py>(py: Python<'py>, state: State<'py>, single: bool) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn onnx<'py>(
+    py: Python<'py>,
+    state: State<'py>,
+    single: bool,
+    cosine: bool,
+) -> PyResult<Bound<'py, PyBytes>> {
     let metric = state.metric()?;
     let precision = if single { mahala::model::Precision::F32 } else { mahala::model::Precision::F64 };
-    let bytes = mahala::model::onnx_model(&metric, precision).map_err(|error| to_python(&error))?;
+    let bytes = mahala::model::onnx_model_for(&metric, similarity(cosine), precision);
+    let bytes = bytes.map_err(|error| to_python(&error))?;
     Ok(PyBytes::new(py, &bytes))
 }
 

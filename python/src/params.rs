@@ -81,7 +81,7 @@ impl Params<'_> {
 
     /// How the fit is watched.
     pub(crate) fn take_watch(&mut self) -> Watched {
-        Watched { progress: self.progress.take(), time_limit: None }
+        Watched { progress: self.progress.take(), ..Watched::default() }
     }
 
     fn splits(&self) -> PyResult<Option<Folds>> {

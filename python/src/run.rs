@@ -1,12 +1,10 @@
 //! Where the work runs: threads, Ctrl-C, and errors on their way to Python.
 
 use mahala::Error;
-use mahala::progress::{Step, Stop};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
-use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -52,6 +50,17 @@ pub(crate) fn interruptible<T: Send + 'static>(
     threads: Option<usize>,
     work: impl FnOnce(&AtomicBool) -> mahala::Result<T> + Send + 'static,
 ) -> PyResult<T> {
+    interruptible_until(py, threads, None, work)
+}
+
+/// Runs `work` as [`interruptible`] does; the first Ctrl-C sets the flag `enough`, if there is one, and the work goes on until it
+/// returns what it has or Ctrl-C is pressed again.
+pub(crate) fn interruptible_until<T: Send + 'static>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    enough: Option<Arc<AtomicBool>>,
+    work: impl FnOnce(&AtomicBool) -> mahala::Result<T> + Send + 'static,
+) -> PyResult<T> {
     let pool = pool(threads)?;
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = cancelled.clone();
@@ -72,6 +81,11 @@ pub(crate) fn interruptible<T: Send + 'static>(
             }
         }
         if let Err(interrupt) = py.check_signals() {
+            if interrupt.is_instance_of::<PyKeyboardInterrupt>(py)
+                && enough.as_ref().is_some_and(|enough| !enough.swap(true, Ordering::Relaxed))
+            {
+                continue;
+            }
             cancelled.store(true, Ordering::Relaxed);
             let _ = py.detach(move || receiver.recv());
             return Err(interrupt);
@@ -171,12 +185,4 @@ fn default_threads() -> usize {
     }
     let set = |name| std::env::var(name).ok()?.trim().parse().ok().filter(|&threads: &usize| threads > 0);
     set("RAYON_NUM_THREADS").or_else(|| set("OMP_NUM_THREADS")).unwrap_or(0)
-}
-
-/// Progress that stops when the caller pressed Ctrl-C.
-pub(crate) fn until(cancelled: &AtomicBool) -> impl FnMut(Step) -> ControlFlow<Stop> {
-    |_| {
-        let stop = cancelled.load(Ordering::Relaxed);
-        if stop { ControlFlow::Break(Stop::Cancelled) } else { ControlFlow::Continue(()) }
-    }
 }

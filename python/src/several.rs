@@ -35,7 +35,7 @@ pub(crate) fn learn_multi_metric<'py>(
         .map_err(|error| PyValueError::new_err(format!("parameters of multi-metric LMNN: {error}")))?;
     let (method, data) = (MultiLmnn { lmnn }, dataset(&table)?);
     let parameters = method.parameters();
-    let watch = Watched { progress: plan.progress, time_limit: plan.time_limit };
+    let watch = Watched { progress: plan.progress, time_limit: plan.time_limit, keep_best: plan.keep_best };
     let learned = watched(py, plan.threads, watch, move |progress| method.fit(&data, progress))?;
     let answer = PyDict::new(py);
     answer.set_item("components", mat_out(py, learned.metric.components()))?;

@@ -1,11 +1,28 @@
 """The automatic mode: what it tells, and what it refuses instead of doing something else."""
 
 import json
+import os
+import subprocess
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mahala import GMML, AutoGMML, RecipeGMML
+from mahala import (
+    GMML,
+    LMNN,
+    MLKR,
+    NCA,
+    AutoGMML,
+    KernelGMML,
+    LocalGMML,
+    MahalanobisKNN,
+    RecipeGMML,
+    load,
+    load_classifier,
+    save,
+)
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -126,8 +143,8 @@ def test_what_is_held_out_can_be_said(wine):
         errors[name] = auto.diagnostics_["choice"]["folds"]
         assert auto.verdict_
     assert errors["splitter"] == 3 and errors["splits"] == 1 and errors["classes"] == 3
-    with pytest.raises(ValueError, match="criterion is 'accuracy'"):
-        AutoGMML(scoring="accuracy").fit(X, y)
+    with pytest.raises(ValueError, match="criterion is 'f1'"):
+        AutoGMML(scoring="f1").fit(X, y)
     with pytest.raises(ValueError, match="similarity"):
         AutoGMML(similarity="dot").fit(X, y)
     with pytest.raises(ValueError, match="folds_over"):
@@ -142,3 +159,103 @@ def test_as_many_trials_give_the_same_metric_as_the_time_that_they_took(wine):
     again = AutoGMML(max_trials=9).fit(X, y)
     assert again.diagnostics_["choice"]["trials_done"] == 9
     assert (AutoGMML(max_trials=0).fit(X, y).components_ == short.components_).all()
+
+
+def test_a_metric_for_the_cosine_ranks_by_the_cosine_everywhere(wine, tmp_path):
+    X, y = wine
+    auto = AutoGMML(similarity="cosine", max_trials=60).fit(X, y)
+    Z = auto.transform(X)
+    assert np.allclose(np.linalg.norm(Z, axis=1), 1, rtol=0, atol=1e-12)
+    linear = (X - auto.mean_) / (1 if auto.scale_ is None else auto.scale_) @ auto.components_.T
+    by_cosine = KNeighborsClassifier(metric="cosine", algorithm="brute").fit(linear, y)
+    knn = MahalanobisKNN(metric=auto).fit(X, y)
+    assert (knn.kneighbors(X[:40], 3)[1] == by_cosine.kneighbors(linear[:40], 3)[1]).all()
+    # It is another order than that of the distance.
+    assert (knn.kneighbors(X[:40], 3)[1] != KNeighborsClassifier().fit(linear, y).kneighbors(linear[:40], 3)[1]).any()
+    assert np.allclose(auto.transform(X.astype(np.float32)), Z, rtol=0, atol=1e-4)
+    assert auto.transform(X.astype(np.float32)).dtype == np.float32
+    assert np.allclose(auto.transform(sp.csr_matrix(X)), Z, rtol=0, atol=1e-10)
+    assert np.allclose(auto.pair_distance((X[:5], X[5:10])), np.linalg.norm(Z[:5] - Z[5:10], axis=1))
+    assert np.isclose(auto.get_metric()(X[0], X[7]), np.linalg.norm(Z[0] - Z[7]))
+    save(auto, tmp_path / "m.safetensors", X, y)
+    again = load(tmp_path / "m.safetensors")
+    assert (again.transform(X) == Z).all() and again.similarity == "cosine"
+    classifier = load_classifier(tmp_path / "m.safetensors")
+    assert (classifier.predict(X) == knn.predict(X)).all()
+
+
+def test_the_onnx_model_of_a_metric_for_the_cosine_gives_rows_of_norm_one(wine):
+    runtime = pytest.importorskip("onnxruntime")
+    X, y = wine
+    auto = AutoGMML(similarity="cosine", max_trials=20).fit(X, y)
+    session = runtime.InferenceSession(auto.to_onnx(dtype=np.float64))
+    rows = np.vstack([X, auto.mean_])  # the mean has no direction: zeros stay
+    (Z,) = session.run(["Z"], {"X": rows})
+    assert np.allclose(Z, auto.transform(rows), rtol=0, atol=1e-12)
+
+
+def test_scikit_learns_names_of_scores_are_known_where_they_mean_the_same(wine):
+    X, y = wine
+    for estimator in (AutoGMML, partial(KernelGMML, kernel="auto")):
+        for theirs, ours in (("accuracy", "knn-error"), ("balanced_accuracy", "balanced-error")):
+            named, own = (estimator(scoring=name, max_samples=60, budget=2.0).fit(X, y) for name in (theirs, ours))
+            assert named.diagnostics_["choice"]["criterion"] == own.diagnostics_["choice"]["criterion"] == ours
+            assert (named.components_ == own.components_).all()
+        with pytest.raises(ValueError, match=r"'roc-auc' to rank pairs.*GMML\(scoring='roc_auc'\)"):
+            estimator(scoring="roc_auc").fit(X, y)
+        with pytest.raises(ValueError, match=r"GMML\(scoring=...\) chooses t by any"):
+            estimator(scoring=lambda *_: 0.0).fit(X, y)
+
+
+def test_a_weight_that_cannot_be_used_is_refused_by_name(wine):
+    X, y = wine
+    weight = np.ones(len(y))
+    for estimator in (AutoGMML(), LocalGMML(), LMNN(), NCA(), RecipeGMML(), MLKR()):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument 'sample_weight': .*GMML"):
+            estimator.fit(X, y, sample_weight=weight)
+        with pytest.raises(TypeError, match="'sample_weihgt'"):
+            estimator.fit(X, y, sample_weihgt=weight)
+    assert RecipeGMML().fit(X, y, sample_weight=None).components_.shape == (13, 13)
+    with pytest.raises(ValueError, match="sample_weight cannot be used with kernel='auto'"):
+        KernelGMML(kernel="auto").fit(X, y, sample_weight=weight)
+
+
+def test_kernel_and_automatic_mode_share_what_they_choose_by(wine):
+    X, y = wine
+    kernel = KernelGMML(kernel="auto", similarity="cosine", scoring="r@1", cv=[(np.arange(0, 178, 2), np.arange(1, 178, 2))], budget=2.0).fit(X, y)
+    choice = kernel.diagnostics_["choice"]
+    assert (choice["criterion"], choice["similarity"], choice["folds"]) == ("r@1", "cosine", 1)
+    assert np.allclose(np.linalg.norm(kernel.transform(X), axis=1), 1)
+    assert KernelGMML(kernel="auto", time_limit=1e-9).fit(X, y).diagnostics_["choice"]["cut_short"]
+    for settings in ({"scoring": "r@1"}, {"similarity": "cosine"}, {"time_limit": 1.0}, {"keep_best": True}):
+        with pytest.raises(ValueError, match=f"{next(iter(settings))} is .*only kernel='auto' chooses by it"):
+            KernelGMML(**settings).fit(X, y)
+
+
+INTERRUPTED = """
+import os, signal, threading
+import numpy as np
+from mahala import AutoGMML, progress
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(3000, 60)), np.arange(3000) % 7
+presses = iter([None, None])
+def press(step):
+    # After the first trials, and once more if it goes on.
+    if step.objective is not None and next(presses, "done") is None:
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    with progress(press):
+        auto = AutoGMML(budget=1e6, keep_best=KEEP).fit(X, y)
+    choice = auto.diagnostics_["choice"]
+    print("kept", choice["cut_short"], choice["trials_done"] > 0, auto.transform(X).shape[0])
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no signal of its own for Ctrl-C to send to one process")
+@pytest.mark.parametrize(("keep", "said"), [(True, "kept True True 3000"), (False, "interrupted")])
+def test_ctrl_c_keeps_the_best_so_far_if_that_is_asked_for(keep, said):
+    program = INTERRUPTED.replace("KEEP", str(keep)).replace("[None, None]", "[None]")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.split("\n")[0] == said, run.stdout + run.stderr

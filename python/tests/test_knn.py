@@ -2,10 +2,11 @@
 
 import pickle
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
-from mahala import GMML, MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNeighbors, _mahala
+from mahala import GMML, MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNeighbors, _mahala, _neighbors
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -190,3 +191,57 @@ def test_it_stands_where_scikit_learns_classifier_stands(wine):
     theirs = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5], "weights": ["uniform", "distance"]}).fit(X, y)
     assert np.allclose(search.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"])
     assert search.best_params_ == theirs.best_params_
+
+
+def test_the_neighbours_within_a_radius_are_those_of_scikit_learn(wine):
+    X, y = wine
+    gmml = GMML(t=0.1).fit(X, y)
+    search = MahalanobisNearestNeighbors(metric=gmml).fit(X)
+    Z = gmml.transform(X)
+    theirs = NearestNeighbors(algorithm="brute").fit(Z)
+    spread = np.linalg.norm(Z - Z[0], axis=1)
+    for radius in (0.0, np.quantile(spread, 0.05), np.quantile(spread, 0.6), 2 * spread.max()):
+        radius = float(radius) * (1 + 1e-9)
+        for rows, moved in ((X[:50], Z[:50]), (None, None)):
+            distances, indices = search.radius_neighbors(rows, radius)
+            expected = theirs.radius_neighbors(moved, radius, return_distance=False)
+            if radius > 0:
+                assert [sorted(part) for part in indices] == [sorted(part.tolist()) for part in expected]
+            assert all((np.diff(part) >= 0).all() for part in distances)
+            graph = search.radius_neighbors_graph(rows, radius, mode="distance")
+            assert graph.shape[1] == len(X) and graph.nnz == sum(map(len, indices))
+    assert len(search.radius_neighbors(X[:1], 2 * spread.max(), return_distance=False)[0]) == len(X)
+    with pytest.raises(ValueError, match="radius is -1.0; it must be 0 or above"):
+        search.radius_neighbors(X, -1.0)
+
+
+def test_several_labels_a_row_are_refused_with_what_takes_them(wine):
+    X, y = wine
+    with pytest.raises(ValueError, match=r"y has shape \(178, 2\).*MultiOutputClassifier\(MahalanobisKNN\(\)\)"):
+        MahalanobisKNN().fit(X, np.column_stack([y, y]))
+
+
+def test_single_precision_is_converted_a_part_at_a_time_to_the_same_neighbours(wine, monkeypatch):
+    X, y = wine[0].astype(np.float32), wine[1]
+    for metric in (GMML(t=0.1).fit(X, y), None, np.eye(13), StandardScaler(with_mean=False).fit(X)):
+        whole = MahalanobisKNN(metric=metric).fit(X.astype(np.float64), y)
+        expected = whole.kneighbors(X.astype(np.float64), 3)
+        with monkeypatch.context() as patched:
+            patched.setattr(_neighbors, "CHUNK", 50)
+            parts = MahalanobisKNN(metric=metric).fit(X, y)
+            distances, indices = parts.kneighbors(X, 3)
+            assert (indices == expected[1]).all() and np.allclose(distances, expected[0], rtol=0, atol=1e-9)
+            if metric is None or isinstance(metric, GMML):
+                assert (parts.predict(csr_matrix(X)) == whole.predict(X)).all()
+
+
+def test_a_search_of_single_precision_makes_no_double_precision_copy_of_the_whole():
+    rng = np.random.default_rng(0)
+    rows, queries = rng.normal(size=(200, 64)).astype(np.float32), rng.normal(size=(200_000, 64)).astype(np.float32)
+    knn = MahalanobisKNN(1).fit(rows, np.arange(200) % 2)
+    tracemalloc.start()
+    knn.kneighbors(queries, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The whole table would take 102 MB as float64.
+    assert peak < 70e6, f"{peak / 1e6:.0f} MB"

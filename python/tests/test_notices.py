@@ -1,6 +1,9 @@
 """What a fit warns of, and errors that name the thing to change."""
 
+import json
+import pickle
 import warnings
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,6 +20,9 @@ from mahala import (
     riemannian_distance,
     save,
 )
+from mahala._diagnostics import Diagnostics
+from mahala.embeddings import Adapter
+from mahala.retrieval import bootstrap_interval, paired_test
 from sklearn.datasets import load_diabetes
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -152,3 +158,22 @@ def test_an_onnx_file_appears_whole_or_not_at_all(wine, tmp_path):
     assert path.read_bytes() == second != first and [file.name for file in tmp_path.iterdir()] == ["m.onnx"]
     with pytest.raises(OSError):
         gmml.to_onnx(tmp_path / "nowhere" / "m.onnx")
+
+
+def test_what_a_fit_tells_is_a_table_in_notebooks_and_escaped(wine):
+    X, y = wine
+    auto = AutoGMML(max_samples=60, budget=1.0).fit(X, y)
+    choice = auto.diagnostics_["choice"]
+    parse = lambda html: ElementTree.fromstring(f"<div>{html}</div>")
+    assert [cell.text for cell in parse(auto.diagnostics_._repr_html_()).iter("th")][:2] == list(auto.diagnostics_)[:2]
+    tables = list(parse(choice._repr_html_()).iter("table"))
+    assert len(tables) == 2 and "of 60 trials" not in str(choice)
+    assert tables[1].find("caption").text == f"the best 10 of {len(choice['trials'])} trials"
+    assert json.loads(json.dumps(auto.diagnostics_)) == auto.diagnostics_ == pickle.loads(pickle.dumps(auto.diagnostics_))
+    adapter = Adapter().fit(X, y)
+    told = parse(adapter.report_._repr_html_())
+    assert adapter.report_.reason in [cell.text for cell in told.iter("td")] and str(adapter.report_) == adapter.report_.text
+    assert len(list(parse(bootstrap_interval([0.0, 1.0])._repr_html_()).iter("tr"))) == 4
+    assert "p_value" in paired_test([0.0, 0.1], [0.2, 0.3])._repr_html_()
+    strange = Diagnostics({"<b>": "<script>alert(1)</script>", "nested": {"a & b": [1, 2]}})
+    assert "<script>" not in strange._repr_html_() and parse(strange._repr_html_()) is not None

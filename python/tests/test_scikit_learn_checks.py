@@ -42,6 +42,8 @@ from mahala import (
     MultiMetricLMNN,
     PairClassifier,
 )
+from mahala.embeddings import Adapter, Member
+from mahala.online import OnlineGMML, OnlineLEGO, OnlineLORETA, OnlineMOML, OnlineOASIS, OnlinePOLA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 # The only check that may fail for the closed form at a given t, and only where S is left singular. What it means to show
@@ -128,12 +130,28 @@ ESTIMATORS = [
     # and warns that it has no others; test_pairs.py goes through the rest by hand.
     GMMLPairs(),
     PairClassifier(ITML()),
+    Adapter(),
+    Adapter(metric="l2", member=Member("gmml", 0.1, t=0.3)),
+    # Take pairs or triplets, like the two above.
+    *[OnlineGMML(reg=0.1), OnlineLEGO(), OnlinePOLA(), OnlineOASIS(), OnlineLORETA(), OnlineMOML()],
 ]
 
 
+# The landmarks, the gamma that suits the rows and the mean of their kernel values are those of the rows as they are: equal
+# rows are more landmarks. Distances are compared by test_wide_and_kernel.py::test_weights_in_a_linear_kernel_are_weights_of_rows.
+LANDMARKS = dict.fromkeys(SINGULAR, "coordinates in feature space depend on the landmarks, which have no weights")
+
+# Refused with a ValueError that says so, as for GMML.
+UNWEIGHTED = dict.fromkeys(
+    [name for name in NO_SUMS if "sample_weight" in name] + ["check_all_zero_sample_weights_error", *SINGULAR],
+    "kernel='auto' and standardize refuse sample_weight",
+)
+
+
 def expected(estimator):
-    if isinstance(estimator, KernelGMML) and estimator.kernel == "auto":
-        return CHOSEN
+    if isinstance(estimator, KernelGMML):
+        refusing = estimator.kernel == "auto" or estimator.standardize
+        return (CHOSEN if estimator.kernel == "auto" else {}) | (UNWEIGHTED if refusing else LANDMARKS)
     if not isinstance(estimator, GMML):
         return {}
     failing = NO_SUMS if estimator.pairs == "sampled" or estimator.principal else {}

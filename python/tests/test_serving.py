@@ -7,7 +7,21 @@ import threading
 import joblib
 import numpy as np
 import pytest
-from mahala import GMML, ITML, AutoGMML, GMMLPairs, KernelGMML, LocalGMML, RecipeGMML, load, progress, save
+from mahala import (
+    GMML,
+    ITML,
+    KISSME,
+    AutoGMML,
+    GMMLPairs,
+    KernelGMML,
+    LocalGMML,
+    PairClassifier,
+    RecipeGMML,
+    embeddings,
+    load,
+    progress,
+    save,
+)
 from mahala import _mahala
 from mahala._native import _KEPT
 from mahala._progress import Line, Progress, sentence
@@ -170,6 +184,40 @@ def test_a_function_is_told_how_far_a_fit_is(iris):
     count = len(steps)
     GMML().fit(*iris)
     assert len(steps) == count
+
+
+def test_what_is_tried_and_the_best_so_far_are_told(iris):
+    steps = []
+    with progress(steps.append):
+        auto = AutoGMML().fit(*iris)
+    assert all(step.trying for step in steps)
+    best = [step.objective for step in steps if step.objective is not None]
+    assert best and all(0 <= value <= 1 for value in best) and auto.verdict_
+    assert sentence(steps[-1], 0.0).startswith("[AutoGMML] ") and ", trying " in sentence(steps[-1], 0.0)
+    assert ", best so far 0.05, " in sentence(Progress("AutoGMML", 1, 2, 0.05, "recipes"), 0.0)
+
+
+def test_learners_of_pairs_and_adapters_tell_how_far_they_are(iris, capsys):
+    X, y = iris
+    steps, pairs = [], X[np.random.default_rng(0).integers(150, size=(400, 2))]
+    same = np.linalg.norm(pairs[:, 0] - pairs[:, 1], axis=1) < 2
+    with progress(steps.append):
+        GMMLPairs(calibration="platt").fit(pairs, same)
+    assert {step.estimator for step in steps} == {"GMMLPairs"} and steps[-1].done == steps[-1].total == 100
+    steps.clear()
+    with progress(steps.append):
+        PairClassifier(KISSME(), calibration="platt", cv=3).fit(pairs, same)
+    own = [(step.done, step.total) for step in steps if step.estimator == "PairClassifier"]
+    assert own == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    steps.clear()
+    with progress(steps.append):
+        embeddings.Adapter().fit(X, y)
+    assert {step.estimator for step in steps} == {"Adapter"} and steps[-1].done == steps[-1].total
+    for estimator in (GMMLPairs(verbose=1), PairClassifier(KISSME(), verbose=1)):
+        estimator.fit(pairs, same)
+        assert capsys.readouterr().out.startswith(f"[{type(estimator).__name__}] |")
+    embeddings.Adapter(verbose=1).fit(X, y)
+    assert capsys.readouterr().out.startswith("[Adapter] |")
 
 
 def test_what_the_function_raises_ends_the_fit(iris):

@@ -258,3 +258,18 @@ def test_exports_hold_what_is_weighed_outside_the_span(wide, standardize):
     session = onnxruntime.InferenceSession(gmml.to_onnx())
     (z,) = session.run(None, {"X": new})
     np.testing.assert_allclose(np.linalg.norm(np.diff(z, axis=0), axis=1), expected, rtol=1e-9)
+
+
+def test_weights_in_a_linear_kernel_are_weights_of_rows(wine):
+    X, y = wine
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    weight = np.random.default_rng(0).integers(1, 4, size=len(y)).astype(float)
+    settings = {"t": 0.3, "reg": 0.5}
+    kernel = KernelGMML(kernel="linear", **settings).fit(X, y, sample_weight=weight)
+    plain = GMML(**settings).fit(X, y, sample_weight=weight)
+    from_first = [np.linalg.norm(Z - Z[0], axis=1) for Z in (kernel.transform(X), plain.transform(X))]
+    np.testing.assert_allclose(*from_first, rtol=1e-6, atol=1e-8)
+    unweighted = KernelGMML(kernel="linear", **settings).fit(X, y).transform(X)
+    assert not np.allclose(np.linalg.norm(unweighted - unweighted[0], axis=1), from_first[0], rtol=1e-3)
+    with pytest.raises(ValueError, match="sample_weight cannot standardise"):
+        KernelGMML(standardize=True).fit(X, y, sample_weight=weight)

@@ -7,9 +7,10 @@ use common::gaussian;
 use mahala::auto::{Criterion, FoldsOver, Recipe};
 use mahala::data::{Embeddings, Folds, Random};
 use mahala::gmml::FitOptions;
+use mahala::learner::{Learner, Training};
 use mahala::progress::{Stop, silent};
 use mahala::retrieval::{Measure, Similarity, by_labels};
-use mahala::{Auto, Dataset, Error, Gmml, Labels, Rows};
+use mahala::{Auto, Dataset, Error, Gmml, Labels, Model, Rows};
 use std::ops::ControlFlow;
 
 /// Classes around their own centres in the first columns, among columns of wide noise.
@@ -177,4 +178,33 @@ fn where_nothing_can_be_learned_it_says_so() {
     let fit = Gmml::auto().fit(&data).unwrap();
     assert!(fit.verdict().starts_with("not worth it"), "{}", fit.verdict());
     assert!(!fit.gain.unwrap().is_beyond_chance());
+}
+
+#[test]
+fn a_model_for_the_cosine_has_rows_of_norm_one_and_reads_files_that_had_not() {
+    let data = table(3, 20, 1);
+    let auto = Auto { similarity: Similarity::Cosine, max_trials: Some(0), ..Auto::default() };
+    let learned = auto.learn(&Training::Labelled(&data), &mut silent).unwrap();
+    let references = Some((data.rows(), data.labels()));
+    let model = learned.clone().into_model(&auto, false, Vec::new(), references, None).unwrap();
+    assert_eq!(model.similarity(), Similarity::Cosine);
+    let z = model.transform(data.rows()).unwrap();
+    let square = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>();
+    assert!((0..z.len()).all(|i| (square(z.row(i)) - 1.0).abs() < 1e-12));
+    assert_eq!(learned.transform(data.rows()).unwrap(), z);
+    assert_eq!(model.references.as_ref().unwrap().0, z);
+    assert_eq!(Model::from_bytes(&model.to_bytes()).unwrap(), model);
+    // Neighbours by the cosine: the largest inner products of rows of norm 1.
+    let found = model.search(&z, 3).unwrap();
+    for i in 0..z.len() {
+        let cosine = |j: usize| z.row(i).iter().zip(z.row(j)).map(|(a, b)| a * b).sum::<f64>();
+        let worst = found.indices(i).iter().map(|&j| cosine(j)).fold(f64::INFINITY, f64::min);
+        let beyond = (0..z.len()).filter(|j| !found.indices(i).contains(j));
+        assert!(beyond.map(cosine).all(|other| other <= worst + 1e-12), "row {i}");
+    }
+    // Files of earlier versions keep the rows as the linear map leaves them.
+    let mut old = model.clone();
+    old.references = Some((learned.metric.transform(data.rows()).unwrap(), data.labels().clone()));
+    let read = Model::from_bytes(&old.to_bytes()).unwrap();
+    assert_eq!(read.references.unwrap().0, z);
 }

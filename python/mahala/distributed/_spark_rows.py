@@ -200,6 +200,6 @@ def placed(columns: list[pa.Array], many: bool, state: tuple[Any, ...], on_nan: 
             "them, or set on_nan='drop'"
         )
     rank = state[0].shape[0]
-    cells = _mahala.transform(state, X[finite], 1) if finite.any() else np.empty((0, rank))
+    cells = _mahala.transform(state[:4], X[finite], 1, state[4]) if finite.any() else np.empty((0, rank))
     ends = np.concatenate([[0], np.cumsum(finite) * rank]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(ends), pa.array(cells.ravel()), mask=pa.array(~finite))

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _mahala
 from .._common import check_classes, components, count, encode, marks_of, seed
-from .._gmml import check_two
+from .._labelled import check_two
 from .._native import frozen, kept
 from .._notice import validated
+from .._progress import reporter
 from ..retrieval._ranking import checked_judgements, rows_of
 from ._modules import write_dense
 from ._report import Member, Report, report_of
@@ -51,6 +52,8 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         of documents is a sample that has all those relevant to the held-out queries.
     random_state : int, RandomState instance or None, default=None
         Decides what is held out. None means 0.
+    verbose : int, default=0
+        With 1, a line tells how far the choice is; ``mahala.progress`` tells a function.
 
     Attributes
     ----------
@@ -91,6 +94,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         member: Member | None = None,
         max_samples: int = 10_000,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.metric = metric
         self.classes = classes
@@ -99,6 +103,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         self.member = member
         self.max_samples = max_samples
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> Adapter:
         """Learns from rows and labels.
@@ -113,7 +118,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         X = floating(X)
         names, codes = encode(check_classes(y))
         check_two(names)
-        self._learn(lambda options: _mahala.adapt_labels(X, codes, options), X.shape[1])
+        self._learn(lambda options: _mahala.adapt_labels(X, codes, *options), X.shape[1])
         return self
 
     def fit_pairs(self, pairs: Any, y: Any) -> Adapter:
@@ -133,7 +138,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if marks.shape != (len(first),) or len(first) != len(second) or not np.isin(marks, (-1, 1)).all():
             raise ValueError("y must have one mark for each pair: +1 (similar) or -1 (dissimilar), or 1 and 0")
         similar = np.ascontiguousarray(marks == 1)
-        self._learn(lambda options: _mahala.adapt_pairs(first, second, similar, options), first.shape[1])
+        self._learn(lambda options: _mahala.adapt_pairs(first, second, similar, *options), first.shape[1])
         return self
 
     def fit_clicks(self, queries: Any, documents: Any, judgements: Any) -> Adapter:
@@ -153,7 +158,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         if judgements.ndim == 2 and judgements.shape[1] == 2:
             judgements = np.column_stack([np.unique(judgements, axis=0), np.ones(len(np.unique(judgements, axis=0)))])
         judged = checked_judgements(judgements, len(queries), len(documents))
-        self._learn(lambda options: _mahala.adapt_clicks(queries, documents, judged, options), queries.shape[1])
+        self._learn(lambda options: _mahala.adapt_clicks(queries, documents, judged, *options), queries.shape[1])
         return self
 
     def fit_triplets(self, queries: Any, positives: Any, negatives: Any) -> Adapter:
@@ -170,7 +175,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             shapes = ", ".join(f"{name} {part.shape}" for part, name in zip(parts, names, strict=True))
             raise ValueError(f"shapes differ: {shapes}; a triplet is one row of each")
         anchors, near, far = parts
-        self._learn(lambda options: _mahala.adapt_triplets(anchors, near, far, options), anchors.shape[1])
+        self._learn(lambda options: _mahala.adapt_triplets(anchors, near, far, *options), anchors.shape[1])
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -374,7 +379,7 @@ class Adapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for name in ("report_", "reason_"):
             if hasattr(self, name):
                 delattr(self, name)
-        native = learn(json.dumps(options))
+        native = learn((json.dumps(options), reporter(self)))
         if native.report is not None:
             self.report_: Report = report_of(*native.report)
         self.member_, self.reason_ = Member(**json.loads(native.member)), native.reason

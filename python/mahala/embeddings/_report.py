@@ -6,7 +6,11 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .._html import table
 from ..retrieval import PairedTest
+
+#: Members shown in a notebook.
+BEST = 10
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,21 @@ class Report:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """In notebooks: what was chosen, what it gains, and the best of what was tried."""
+        rows = [
+            ("chosen", str(self.chosen)),
+            (f"{self.criterion}, plain rows", self.before),
+            (f"{self.criterion}, chosen", self.after),
+            ("gain", str(self.gain)),
+            ("worth it", self.worth_it),
+            ("reason", self.reason),
+        ]
+        best = sorted(self.trials, key=lambda trial: -trial.criterion)[:BEST]
+        tried = [(str(trial.member), trial.criterion, trial.guard, trial.folds) for trial in best]
+        caption = f"the best {len(best)} of {len(self.trials)} members"
+        return table(rows) + table(tried, header=("member", self.criterion, self.guard, "folds"), caption=caption)
 
 
 def report_of(written: str, text: str) -> Report:

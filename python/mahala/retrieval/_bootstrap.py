@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _mahala
 from .._common import count, number, seed
+from .._html import table
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +26,9 @@ class Interval:
 
     def __str__(self) -> str:
         return f"{self.mean:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+    def _repr_html_(self) -> str:
+        return table(asdict(self).items())
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class PairedTest:
 
     def __str__(self) -> str:
         return f"{self.difference:+.4f} [{self.low:+.4f}, {self.high:+.4f}], p = {self.p_value:.4f}"
+
+    def _repr_html_(self) -> str:
+        return table(asdict(self).items())
 
 
 def bootstrap_interval(

@@ -5,7 +5,8 @@ use crate::options::export::{Export, Form, What, form_of};
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use anyhow::{Result, bail};
-use mahala::model::{Precision, onnx_model};
+use mahala::model::{Precision, onnx_model_for};
+use mahala::retrieval::Similarity;
 use mahala::{Mat, Metric, Model};
 use mahala_io::npy::npy_bytes;
 use serde_json::{Value, json};
@@ -19,7 +20,10 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     check_exportable(args, form, &model)?;
     let map = whole_map(args, form, &model)?;
     let bytes = match form {
-        Form::Onnx => onnx_model(&map, if args.f32 { Precision::F32 } else { Precision::F64 })?,
+        Form::Onnx => {
+            let precision = if args.f32 { Precision::F32 } else { Precision::F64 };
+            onnx_model_for(&map, model.similarity(), precision)?
+        }
         Form::Npy => {
             let matrix = matrix(&map, args.what)?;
             npy_bytes(&[matrix.nrows(), matrix.ncols()], &row_major(&matrix))?
@@ -30,6 +34,11 @@ pub(crate) fn run(args: &Export) -> Result<()> {
     let mut output = create_output(&args.output, &[&args.model])?;
     output.write_all(&bytes)?;
     output.commit()?;
+    if model.similarity() == Similarity::Cosine && form != Form::Onnx {
+        print_message(
+            "note: the model is for the cosine: rank what the linear map makes of rows by it, not by distance",
+        );
+    }
     if args.output != Path::new("-") {
         print_message(&format!("wrote {}", args.output.display()));
     }

@@ -6,10 +6,8 @@ use crate::options::pairs::PairsCommand;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
 use anyhow::{Context as _, Result};
-use mahala::kernel::KernelMetric;
-use mahala::metric::{area_under_curve, squared_pair_distances};
-use mahala::pairs::Pairs;
-use mahala::{Model, Rows};
+use mahala::Model;
+use mahala::metric::area_under_curve;
 use mahala_io::pairs::{PairsFile, read_pairs};
 use serde_json::json;
 use std::io::Write as _;
@@ -33,7 +31,7 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let threshold = args.threshold.or(model.threshold).context(
         "the model has no threshold\nhint: --threshold DISTANCE, or fit again with pairs or labels",
     )?;
-    let squared = squared_distances(&model, &rows(&mut first)?, &rows(&mut second)?, &file.pairs)?;
+    let squared = model.squared_pair_distances(&rows(&mut first)?, &rows(&mut second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
     let probabilities = probabilities(args, &model, &distances)?;
     // A graded pair has two entries; its first says all there is to write.
@@ -92,12 +90,4 @@ fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {
     let all: f64 = pairs.iter().map(|pair| pair.weight).sum();
     let accuracy = if all > 0.0 { right / all } else { 0.0 };
     Summary { accuracy, auc: area_under_curve(distances, &file.pairs) }
-}
-
-fn squared_distances(model: &Model, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
-    Ok(match &model.kernel {
-        None => squared_pair_distances(&model.metric, first, second, pairs)?,
-        Some(map) => KernelMetric::new(map.clone(), model.metric.clone())?
-            .squared_pair_distances(first, second, pairs)?,
-    })
 }

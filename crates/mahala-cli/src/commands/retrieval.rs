@@ -99,7 +99,7 @@ fn codes(gallery: &Table, queries: Option<&Table>) -> Result<Vec<u32>> {
 
 fn mapped(model: &Model, question: Question) -> Result<Question> {
     let of = |table: &Embeddings| -> Result<Embeddings> {
-        if model.searched_by().is_some() {
+        if model.params["method"] == "embeddings" {
             return Ok(mahala::embeddings::Adaptation::from_model(model)?.transform(table)?);
         }
         let cells = (0..table.len()).flat_map(|i| table.row(i)).collect();

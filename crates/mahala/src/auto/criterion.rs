@@ -158,17 +158,7 @@ impl Judge {
 
     /// Rows as neighbours are searched among: as they are, or of length 1.
     pub(crate) fn seen(&self, rows: Rows) -> Result<Rows> {
-        if self.similarity == Similarity::L2 {
-            return Ok(rows);
-        }
-        let (columns, mut values) = (rows.columns(), rows.values().to_vec());
-        for row in values.chunks_exact_mut(columns) {
-            let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if norm > 0.0 && norm.is_finite() {
-                row.iter_mut().for_each(|x| *x /= norm);
-            }
-        }
-        Rows::new(values, columns)
+        self.similarity.coordinates(rows)
     }
 
     fn votes(&self, fold: &Fold, voters: Rows, queries: &Rows) -> Result<Losses> {

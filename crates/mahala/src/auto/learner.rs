@@ -52,6 +52,7 @@ impl Learner for Auto {
         let fit = self.fit_with(data, &options, progress)?;
         let outcome = if fit.cut_short { Outcome::TimeLimit } else { Outcome::ClosedForm };
         let report = Report { choice: Some(fit.to_json()), outcome, ..Report::closed_form() };
-        Ok(Learned { metric: fit.metric, kernel: fit.kernel.map(|kernel| kernel.1), report })
+        let kernel = fit.kernel.map(|kernel| kernel.1);
+        Ok(Learned { kernel, similarity: self.similarity, ..Learned::new(fit.metric, report) })
     }
 }

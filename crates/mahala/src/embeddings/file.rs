@@ -48,8 +48,10 @@ impl Adaptation {
 }
 
 impl Model {
-    /// By which similarity transformed rows are to be searched, if the model is an adapter's: said once, checked ever after.
+    /// By which similarity transformed rows are to be searched, if the model is an adapter's, or was chosen for the cosine: said
+    /// once, checked ever after.
     pub fn searched_by(&self) -> Option<Similarity> {
-        Adaptation::from_model(self).ok().map(|adaptation| adaptation.similarity())
+        let adapted = Adaptation::from_model(self).ok().map(|adaptation| adaptation.similarity());
+        adapted.or_else(|| Some(self.similarity()).filter(|&similarity| similarity == Similarity::Cosine))
     }
 }

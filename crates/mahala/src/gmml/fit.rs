@@ -83,6 +83,20 @@ impl Gmml {
     /// # Errors
     /// As [`Gmml::fit_pairs`].
     pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
+        self.fit_two_tables_with(first, second, pairs, &mut silent)
+    }
+
+    /// Learns as [`Gmml::fit_two_tables`] does, and reports how far the choice of t is.
+    ///
+    /// # Errors
+    /// As [`Gmml::fit_pairs`]; [`Error::Cancelled`] if `progress` stops it.
+    pub fn fit_two_tables_with(
+        &self,
+        first: &Rows,
+        second: &Rows,
+        pairs: &Pairs,
+        progress: &mut Progress<'_>,
+    ) -> Result<Fit> {
         self.check(first.columns(), 0)?;
         if first.is_empty() || second.is_empty() {
             return Err(Error::Empty { what: "the table of rows" });
@@ -92,7 +106,9 @@ impl Gmml {
         let solution = solve(pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => Some(select_t::t_for_pairs(self, first, second, pairs, solve)?),
+            TChoice::CrossValidated => {
+                Some(select_t::t_for_pairs(self, first, second, pairs, solve, progress)?)
+            }
         };
         self.finish(solution, selection, mean)
     }

@@ -240,6 +240,7 @@ pub(crate) fn t_for_pairs(
     second: &Rows,
     pairs: &Pairs,
     solve: impl Fn(&Pairs) -> Result<Solution>,
+    progress: &mut Progress<'_>,
 ) -> Result<Selection> {
     let units = pairs.units();
     let chosen = choose_rows(units.len(), gmml.selection_rows, gmml.seed);
@@ -264,12 +265,17 @@ pub(crate) fn t_for_pairs(
             format!("to be chosen on {similar} similar and {} dissimilar pairs", pairs.len() - similar);
         return Err(Error::Parameter { name: "t", value, allowed: "given when there are so few" });
     }
+    let (total, mut done) = (VALUES_OF_T * solved.len(), 0);
     let (t, curve) = two_step_search(|values| {
         let mut errors = vec![0.0; values.len()];
         for (solution, test) in &solved {
             for (error, &t) in errors.iter_mut().zip(values) {
                 let distances = squared_pair_distances(&solution.metric(t)?, first, second, test)?;
                 *error += (1.0 - area_under_curve(&distances, test)) / solved.len() as f64;
+                done += 1;
+                if progress(Step::of(done, total)).is_break() {
+                    return Err(Error::Cancelled);
+                }
             }
         }
         Ok(errors)

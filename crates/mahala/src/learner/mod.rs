@@ -14,9 +14,11 @@ use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::{FitOptions, Gmml};
-use crate::kernel::{KernelMap, transform};
-use crate::metric::Metric;
+use crate::kernel::{KernelMap, KernelMetric, transform};
+use crate::metric::{Metric, squared_pair_distances};
+use crate::pairs::Pairs;
 use crate::progress::{Progress, Stop};
+use crate::retrieval::Similarity;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -80,6 +82,8 @@ pub struct Learned {
     pub metric: Metric,
     /// The kernel, if the method chose one.
     pub kernel: Option<KernelMap>,
+    /// What transformed rows are to be ranked by: the distance, unless something else was asked for.
+    pub similarity: Similarity,
     /// How it was reached.
     pub report: Report,
 }
@@ -87,15 +91,48 @@ pub struct Learned {
 impl Learned {
     /// A metric on rows.
     pub fn new(metric: Metric, report: Report) -> Self {
-        Self { metric, kernel: None, report }
+        Self { metric, kernel: None, similarity: Similarity::L2, report }
     }
 
-    /// Rows in coordinates where the metric is Euclidean.
+    /// Rows in coordinates where the metric is Euclidean; of norm 1, if they are to be ranked by the cosine.
     ///
     /// # Errors
     /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        transform(self.kernel.as_ref(), &self.metric, rows)
+        self.similarity.coordinates(transform(self.kernel.as_ref(), &self.metric, rows)?)
+    }
+
+    /// Squared distances of pairs; for the cosine, of rows of norm 1.
+    ///
+    /// # Errors
+    /// Rows with other columns, pairs of rows that are not there, or a distance outside the range of 64-bit numbers.
+    pub fn squared_pair_distances(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
+        let map = (self.kernel.as_ref(), &self.metric, self.similarity);
+        squared_distances_under(map, first, second, pairs)
+    }
+}
+
+/// Squared distances of pairs under a metric, through its kernel if there is one; for the cosine, of rows of norm 1.
+pub(crate) fn squared_distances_under(
+    (kernel, metric, similarity): (Option<&KernelMap>, &Metric, Similarity),
+    first: &Rows,
+    second: &Rows,
+    pairs: &Pairs,
+) -> Result<Vec<f64>> {
+    if similarity == Similarity::Cosine {
+        let seen = |rows| similarity.coordinates(transform(kernel, metric, rows)?);
+        return squared_pair_distances(
+            &Metric::euclidean(metric.rank()),
+            &seen(first)?,
+            &seen(second)?,
+            pairs,
+        );
+    }
+    match kernel {
+        None => squared_pair_distances(metric, first, second, pairs),
+        Some(map) => {
+            KernelMetric::new(map.clone(), metric.clone())?.squared_pair_distances(first, second, pairs)
+        }
     }
 }
 

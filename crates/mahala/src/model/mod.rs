@@ -30,7 +30,7 @@ mod write;
 mod write_file;
 
 #[cfg(feature = "onnx")]
-pub use onnx::{Precision, onnx_model};
+pub use onnx::{Precision, onnx_model, onnx_model_for};
 pub use part_file::{PartFile, directory_of, remove_unfinished};
 pub use write_file::write_file;
 
@@ -38,12 +38,15 @@ use crate::data::sparse::SparseRows;
 use crate::data::{Labels, Rows};
 use crate::error::{Error, Result};
 use crate::kernel::{KernelMap, transform};
+use crate::learner::squared_distances_under;
 use crate::local::LocalMaps;
 use crate::metric::{Calibration, Metric};
 use crate::model::read::read_model;
 use crate::model::write_file::io_error;
 use crate::neighbors::Knn;
 use crate::neighbors::found::Neighbors;
+use crate::pairs::Pairs;
+use crate::retrieval::Similarity;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -129,29 +132,32 @@ impl Model {
         bytes
     }
 
-    /// Rows in coordinates where the metric is Euclidean, through the kernel if there is one. Those of an adapter for the cosine
+    /// What transformed rows are ranked by: what an adapter, or the automatic mode, was asked to choose for.
+    pub fn similarity(&self) -> Similarity {
+        let name = match self.params["method"].as_str() {
+            Some("embeddings") => "metric",
+            Some("auto" | "auto-kernel") => "similarity",
+            _ => return Similarity::L2,
+        };
+        self.params[name].as_str().and_then(|text| text.parse().ok()).unwrap_or(Similarity::L2)
+    }
+
+    /// Rows in coordinates where the metric is Euclidean, through the kernel if there is one. Those of a model for the cosine
     /// have norm 1, for which cosine, inner product and Euclidean distance rank alike.
     ///
     /// # Errors
     /// As [`Metric::transform`].
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
-        self.of_norm_one(transform(self.kernel.as_ref(), &self.metric, rows)?)
+        self.similarity().coordinates(transform(self.kernel.as_ref(), &self.metric, rows)?)
     }
 
-    /// Rows of norm 1 where the model is for the cosine; a row of zeros stays.
-    fn of_norm_one(&self, rows: Rows) -> Result<Rows> {
-        if self.params["method"] != "embeddings" || self.params["metric"] != "cosine" {
-            return Ok(rows);
-        }
-        let d = rows.columns();
-        let mut values = rows.into_values();
-        for row in values.chunks_exact_mut(d) {
-            let length = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if length > 0.0 {
-                row.iter_mut().for_each(|x| *x /= length);
-            }
-        }
-        Rows::new(values, d)
+    /// Squared distances of pairs, through the kernel if there is one; for the cosine, of rows of norm 1.
+    ///
+    /// # Errors
+    /// As [`Learned::squared_pair_distances`](crate::learner::Learned::squared_pair_distances).
+    pub fn squared_pair_distances(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
+        let map = (self.kernel.as_ref(), &self.metric, self.similarity());
+        squared_distances_under(map, first, second, pairs)
     }
 
     /// Sparse rows in coordinates where the metric is Euclidean, through the kernel if there is one.
@@ -160,7 +166,7 @@ impl Model {
     /// As [`Model::transform`].
     pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
         match &self.kernel {
-            None => self.of_norm_one(self.metric.transform_sparse(rows)?),
+            None => self.similarity().coordinates(self.metric.transform_sparse(rows)?),
             Some(_) => self.transform(&rows.to_rows()?),
         }
     }

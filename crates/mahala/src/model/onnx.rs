@@ -1,13 +1,14 @@
 //! ONNX export of a metric's transformation, written field by field.
 //!
 //! # Formula
-//! Z = ((X − mean) / scale) Lᵀ, with L the r×d matrix of components.
+//! Z = ((X − mean) / scale) Lᵀ, with L the r×d matrix of components; for the cosine, each row of Z divided by its norm.
 //!
-//! The message layout and field numbers are those of `onnx.proto` (IR version 8). A model of three nodes
+//! The message layout and field numbers are those of `onnx.proto` (IR version 8). A model of four nodes
 //! does not justify a protobuf compiler.
 
 use crate::error::{Error, Result};
 use crate::metric::Metric;
+use crate::retrieval::Similarity;
 
 const IR_VERSION: u64 = 8;
 const OPERATOR_SET: u64 = 13;
@@ -71,8 +72,17 @@ impl Precision {
 /// # Ok::<(), mahala::Error>(())
 /// ```
 pub fn onnx_model(metric: &Metric, precision: Precision) -> Result<Vec<u8>> {
+    onnx_model_for(metric, Similarity::L2, precision)
+}
+
+/// The bytes of an ONNX model as [`onnx_model`] makes it, whose output has rows of norm 1 for the cosine
+/// ([`Model::similarity`](crate::Model::similarity)).
+///
+/// # Errors
+/// As [`onnx_model`].
+pub fn onnx_model_for(metric: &Metric, similarity: Similarity, precision: Precision) -> Result<Vec<u8>> {
     if metric.weight_outside().is_some() {
-        return onnx_model(&metric.with_outside_as_components()?, precision);
+        return onnx_model_for(&metric.with_outside_as_components()?, similarity, precision);
     }
     let (r, d) = (metric.rank(), metric.columns());
     let size = r.saturating_mul(d).saturating_mul(precision.size());
@@ -94,7 +104,7 @@ pub fn onnx_model(metric: &Metric, precision: Precision) -> Result<Vec<u8>> {
             ("a number of the ONNX model", "finite as 32-bit number (use 64 bits, or rescale)");
         return Err(Error::Parameter { name, value: format!("{value:e}"), allowed });
     }
-    Ok(model(&graph(metric, precision)))
+    Ok(model(&graph(metric, similarity == Similarity::Cosine, precision)))
 }
 
 /// `ModelProto`.
@@ -109,8 +119,8 @@ fn model(graph: &Message) -> Vec<u8> {
     model.0
 }
 
-/// `GraphProto`: Sub, Div where there is a scale, `MatMul`.
-fn graph(metric: &Metric, precision: Precision) -> Message {
+/// `GraphProto`: Sub, Div where there is a scale, `MatMul`, and `LpNormalization` (by default of rows, by their 2-norm).
+fn graph(metric: &Metric, is_cosine: bool, precision: Precision) -> Message {
     let (r, d, l) = (metric.rank(), metric.columns(), metric.components());
     let transposed = (0..d).flat_map(|j| (0..r).map(move |i| l[(i, j)]));
     let mut graph = Message::default().message(1, &node("Sub", ["X", "mean"], "centred"));
@@ -119,10 +129,12 @@ fn graph(metric: &Metric, precision: Precision) -> Message {
         graph = graph.message(1, &node("Div", ["centred", "scale"], "scaled"));
         last = "scaled";
     }
-    graph = graph
-        .message(1, &node("MatMul", [last, "components"], "Z"))
-        .text(2, "mahala")
-        .message(5, &tensor("mean", &[d], metric.mean().iter().copied(), precision));
+    graph = graph.message(1, &node("MatMul", [last, "components"], if is_cosine { "mapped" } else { "Z" }));
+    if is_cosine {
+        graph = graph.message(1, &node("LpNormalization", ["mapped"], "Z"));
+    }
+    graph =
+        graph.text(2, "mahala").message(5, &tensor("mean", &[d], metric.mean().iter().copied(), precision));
     if let Some(scale) = metric.scale() {
         graph = graph.message(5, &tensor("scale", &[d], scale.iter().copied(), precision));
     }
@@ -133,9 +145,8 @@ fn graph(metric: &Metric, precision: Precision) -> Message {
 }
 
 /// `NodeProto`, named after its operator.
-fn node(operator: &str, inputs: [&str; 2], output: &str) -> Message {
-    let [first, second] = inputs;
-    let node = Message::default().text(1, first).text(1, second);
+fn node<const N: usize>(operator: &str, inputs: [&str; N], output: &str) -> Message {
+    let node = inputs.into_iter().fold(Message::default(), |node, input| node.text(1, input));
     node.text(2, output).text(3, operator).text(4, operator)
 }
 

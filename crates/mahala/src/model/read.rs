@@ -8,6 +8,7 @@ use crate::metric::{Calibration, Metric};
 use crate::model::tensor::{Content, Tensor, invalid};
 use crate::model::write::checksum;
 use crate::model::{FORMAT, MAJOR, MAX_HEADER, Model, VERSION};
+use crate::retrieval::Similarity;
 use faer::Mat;
 use safetensors::SafeTensors;
 use std::collections::BTreeMap;
@@ -80,7 +81,7 @@ impl Model {
         let references = references(parse(metadata, "classes")?, tensors, k)?;
         let local = local(tensors, k, references.as_ref().map_or(0, |(rows, _)| rows.len()))?;
         let (params, diagnostics) = (parse(metadata, "params")?, parse(metadata, "diagnostics")?);
-        Ok(Self {
+        let model = Self {
             metric,
             kernel,
             log_eigenvalues,
@@ -92,7 +93,24 @@ impl Model {
             column_means: floats(tensors, "column_means", &[columns])?,
             params,
             diagnostics,
-        })
+        };
+        model.with_comparable_references()
+    }
+
+    /// Training rows of norm 1 in a model for the cosine: older files have them of any norm.
+    fn with_comparable_references(mut self) -> Result<Self> {
+        let is_of_norm_one = |row: &[f64]| {
+            let square: f64 = row.iter().map(|x| x * x).sum();
+            square == 0.0 || (square - 1.0).abs() < 1e-9
+        };
+        if self.similarity() == Similarity::Cosine
+            && let Some((rows, labels)) = self.references.take()
+        {
+            let kept = (0..rows.len()).all(|i| is_of_norm_one(rows.row(i)));
+            let rows = if kept { rows } else { self.similarity().coordinates(rows)? };
+            self.references = Some((rows, labels));
+        }
+        Ok(self)
     }
 }
 

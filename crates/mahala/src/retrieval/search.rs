@@ -1,6 +1,6 @@
 //! The full scan: similarities of queries to all rows of a gallery.
 
-use crate::data::{Embeddings, Real};
+use crate::data::{Embeddings, Real, Rows};
 use crate::error::{Error, Result};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -23,6 +23,56 @@ pub enum Similarity {
     L2,
     /// xᵀy.
     Dot,
+}
+
+impl Similarity {
+    /// Rows as a Euclidean search ranks them by this similarity: of norm 1 for the cosine, where a row of zeros stays.
+    ///
+    /// ```
+    /// use mahala::Rows;
+    /// use mahala::retrieval::Similarity;
+    /// let rows = Similarity::Cosine.coordinates(Rows::new(vec![3.0, 4.0, 0.0, 0.0], 2)?)?;
+    /// assert_eq!(rows.values(), [0.6, 0.8, 0.0, 0.0]);
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None for valid rows.
+    pub fn coordinates(self, rows: Rows) -> Result<Rows> {
+        if self != Self::Cosine {
+            return Ok(rows);
+        }
+        let columns = rows.columns();
+        let mut values = rows.into_values();
+        values.chunks_exact_mut(columns).for_each(to_norm_one);
+        Rows::new(values, columns)
+    }
+
+    /// [`Similarity::coordinates`] in single precision, row after row of so many columns.
+    pub fn single_coordinates(self, cells: &mut [f32], columns: usize) {
+        if self == Self::Cosine && columns > 0 {
+            for row in cells.chunks_exact_mut(columns) {
+                let mut wide: Vec<f64> = row.iter().map(|&x| f64::from(x)).collect();
+                to_norm_one(&mut wide);
+                row.iter_mut().zip(wide).for_each(|(x, unit)| *x = unit as f32);
+            }
+        }
+    }
+}
+
+/// Divides a row by its norm; by its largest cell first, where squares leave the range.
+fn to_norm_one(row: &mut [f64]) {
+    let norm = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let mut length = norm(row);
+    if !length.is_normal() {
+        let largest = row.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+        if largest == 0.0 {
+            return;
+        }
+        row.iter_mut().for_each(|x| *x /= largest);
+        length = norm(row);
+    }
+    row.iter_mut().for_each(|x| *x /= length);
 }
 
 impl std::str::FromStr for Similarity {

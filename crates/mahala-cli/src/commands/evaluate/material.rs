@@ -5,9 +5,8 @@ use crate::commands::evaluate::impute::Gaps;
 use crate::commands::evaluate::splits::{Split, Units};
 use crate::commands::label_sets::LabelSets;
 use anyhow::Result;
-use mahala::kernel::KernelMetric;
 use mahala::learner::Training;
-use mahala::metric::{area_under_curve, best_threshold, squared_pair_distances};
+use mahala::metric::{area_under_curve, best_threshold};
 use mahala::pairs::{Chunklets, Pairs, Quadruplets, Triplets};
 use mahala::{Dataset, Labels, Rows};
 use std::ops::Range;
@@ -198,12 +197,7 @@ fn of_units(pairs: &Pairs, units: &[Range<usize>], chosen: &[usize]) -> Pairs {
 
 /// The distance of each pair.
 fn distances(answer: &Answer, rows: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
-    let learned = answer.global();
-    let squared = match &learned.kernel {
-        None => squared_pair_distances(&learned.metric, rows, rows, pairs)?,
-        Some(map) => KernelMetric::new(map.clone(), learned.metric.clone())?
-            .squared_pair_distances(rows, rows, pairs)?,
-    };
+    let squared = answer.global().squared_pair_distances(rows, rows, pairs)?;
     Ok(squared.into_iter().map(f64::sqrt).collect())
 }
 

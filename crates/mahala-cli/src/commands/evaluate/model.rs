@@ -14,8 +14,7 @@ use crate::terminal::message::{print_message, print_result};
 use crate::terminal::{format, table};
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
-use mahala::kernel::KernelMetric;
-use mahala::metric::{best_threshold, squared_pair_distances};
+use mahala::metric::best_threshold;
 use mahala::pairs::Pairs;
 use mahala::{Knn, Labels, Metric, Model, Rows};
 use mahala_io::Table;
@@ -208,11 +207,6 @@ fn order<I: Iterator<Item = ([usize; 2], [usize; 2], f64)>>(
 }
 
 fn distances(model: &Model, rows: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
-    let squared = match &model.kernel {
-        None => squared_pair_distances(&model.metric, rows, rows, pairs)?,
-        Some(map) => {
-            KernelMetric::new(map.clone(), model.metric.clone())?.squared_pair_distances(rows, rows, pairs)?
-        }
-    };
+    let squared = model.squared_pair_distances(rows, rows, pairs)?;
     Ok(squared.into_iter().map(f64::sqrt).collect())
 }

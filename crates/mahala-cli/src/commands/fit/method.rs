@@ -22,6 +22,7 @@ use mahala::metric::{
 };
 use mahala::pairs::{Chunklets, Pairs};
 use mahala::progress::Step;
+use mahala::retrieval::Similarity;
 use mahala::{Gmml, Labels, Model};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
@@ -110,10 +111,11 @@ fn from_labels(
         learned.into_model(method.learner()?, standardize, table.names.clone(), references, None)?;
     model.keep_training_means(data.rows());
     let (labels, seed) = (data.labels(), method.gmml.seed);
-    let threshold = match (&model.kernel, &model.references) {
-        (None, _) => threshold_for_labels(&model.metric, &data, seed),
-        (Some(_), Some((z, _))) => threshold_in_coordinates(z, labels, seed),
-        (Some(_), None) => threshold_in_coordinates(&model.transform(data.rows())?, labels, seed),
+    let is_linear = model.kernel.is_none() && model.similarity() == Similarity::L2;
+    let threshold = match &model.references {
+        _ if is_linear => threshold_for_labels(&model.metric, &data, seed),
+        Some((z, _)) => threshold_in_coordinates(z, labels, seed),
+        None => threshold_in_coordinates(&model.transform(data.rows())?, labels, seed),
     };
     // Without two classes there is nothing to tell apart.
     model.threshold = threshold.ok();
