@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     terminal::signals::handle();
     let done = match compat::check(&cli.command, &given) {
         Err(error) => Err((error, Kind::Options)),
-        Ok(()) => run(cli).map_err(|error| {
+        Ok(()) => run(&cli).map_err(|error| {
             let kind = Kind::of(&error);
             (error, kind)
         }),
@@ -74,7 +74,7 @@ fn level(cli: &options::Cli) -> Level {
     }
 }
 
-fn run(cli: options::Cli) -> Result<()> {
+fn run(cli: &options::Cli) -> Result<()> {
     let threads = match system::threads_within_addresses(cli.threads)? {
         Some(threads) => Some(threads),
         None => cli.threads,

@@ -48,7 +48,7 @@ pub(crate) struct Cli {
     /// Say how long each part took
     #[arg(short, long, global = true, display_order = 1002, hide_short_help = true)]
     pub verbose: bool,
-    /// When messages have colours; auto: on a terminal, unless NO_COLOR is set
+    /// When messages have colours; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, display_order = 1003, value_enum, default_value_t, value_name = "WHEN")]
     #[arg(hide_short_help = true, hide_possible_values = true)]
     pub color: Color,

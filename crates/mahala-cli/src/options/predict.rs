@@ -43,7 +43,7 @@ pub(crate) struct Predict {
         help_heading = "Output"
     )]
     pub output: PathBuf,
-    /// Also write a column p_CLASS for each class: its share of the votes
+    /// Also write a column `p_CLASS` for each class: its share of the votes
     ///
     /// With =distance each neighbour counts the inverse of its distance; where rows that vote are at distance 0, they
     /// alone count.

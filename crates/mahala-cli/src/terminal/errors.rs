@@ -53,7 +53,8 @@ impl Kind {
                     return Some(Self::Output);
                 }
                 if let Some(carrier) = cause.downcast_ref::<std::io::Error>() {
-                    let written = carrier.get_ref().is_some_and(|inner| inner.is::<WriteError>());
+                    let written =
+                        carrier.get_ref().is_some_and(|inner| inner.downcast_ref::<WriteError>().is_some());
                     return Some(if written { Self::Output } else { Self::Input });
                 }
                 (cause.is::<mahala::Error>() || cause.is::<Refused>()).then_some(Self::Learning)
@@ -75,7 +76,7 @@ pub(crate) fn tell(error: &anyhow::Error, kind: Kind, as_json: bool) {
             Some((message, hint)) => (message, Some(hint.replace("\nhint: ", "\n"))),
             None => (&*message, None),
         };
-        object(kind, message, hint, 1).to_string()
+        object(kind, message, hint.as_deref(), 1).to_string()
     } else {
         painted(&format!("error: {}", printable(&message)))
     };
@@ -94,11 +95,11 @@ pub(crate) fn misused(error: &clap::Error, as_json: bool) -> ! {
     let tips: Vec<&str> =
         text.lines().filter_map(|line| line.trim_start().strip_prefix("tip: ")).map(str::trim).collect();
     let hint = if tips.is_empty() { None } else { Some(tips.join("\n")) };
-    let _ = writeln!(std::io::stderr(), "{}", object(Kind::Usage, &message, hint, 2));
+    let _ = writeln!(std::io::stderr(), "{}", object(Kind::Usage, &message, hint.as_deref(), 2));
     std::process::exit(2);
 }
 
-fn object(kind: Kind, message: &str, hint: Option<String>, exit_code: i32) -> Value {
+fn object(kind: Kind, message: &str, hint: Option<&str>, exit_code: i32) -> Value {
     let error = json!({"kind": kind.name(), "message": message, "hint": hint, "exit_code": exit_code});
     versioned("error", json!({"error": error}))
 }

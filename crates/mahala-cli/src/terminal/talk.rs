@@ -21,7 +21,7 @@ static COLOURED: AtomicBool = AtomicBool::new(false);
 /// When text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless `NO_COLOR` is set
     #[default]
     Auto,
     /// Always

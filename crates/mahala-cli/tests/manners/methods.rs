@@ -43,13 +43,12 @@ fn a_value_outside_the_range_that_is_shown_is_refused() {
         for parameter in method["parameters"].as_array().expect("parameters") {
             let (key, allowed) = (parameter["name"].as_str().expect("a key"), parameter["allowed"].as_str());
             let outside: &[&str] = match allowed.expect("what is allowed") {
-                "at least 0" => &["-1"],
+                "at least 0" | "0 or above" => &["-1"],
                 "at least 1" | "above 0" | "1 to the number of columns" => &["0", "-1"],
                 "at least 2" => &["1"],
                 "at least 4" => &["3"],
                 "between 0 and 1" => &["1.5", "-0.5"],
                 "above 0 and at most 1" => &["0", "1.5"],
-                "0 or above" => &["-1"],
                 "true or false" => &["7"],
                 _ => &[],
             };

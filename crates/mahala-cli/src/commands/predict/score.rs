@@ -79,12 +79,11 @@ impl Score {
             self.wrong += 1;
             classes.iter().position(|class| *class == truth).and_then(|class| u32::try_from(class).ok())
         };
-        match class {
-            Some(class) => *self.taken.entry((class, predicted)).or_default() += 1,
-            None => {
-                self.unknown += 1;
-                self.meet_strange(truth.into_owned());
-            }
+        if let Some(class) = class {
+            *self.taken.entry((class, predicted)).or_default() += 1;
+        } else {
+            self.unknown += 1;
+            self.meet_strange(truth.into_owned());
         }
     }
 
