@@ -314,7 +314,7 @@ fn contexts() -> Vec<Context> {
     }
     let adapted = "--output OUT.st --json --metric l2";
     all.push(context("adapt", "", "labels", &format!("t.csv --label y {adapted}")));
-    all.push(context("adapt", "", "pairs", &format!("t.csv --label y --pairs pairs.csv {adapted}")));
+    all.push(context("adapt", "", "pairs", "t.csv --label y --pairs pairs.csv --output OUT.st --metric l2"));
     all.push(context("retrieval", "", "labels", "t.csv --label y"));
     all.push(context("methods", "", "", "lda"));
     all.push(context("man", "", "", "pages"));
