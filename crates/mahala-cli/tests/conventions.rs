@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "demo",
     "fit",
     "evaluate",
@@ -19,8 +19,10 @@ const COMMANDS: [&str; 14] = [
     "pairs",
     "moments",
     "merge",
+    "methods",
     "inspect",
     "export",
+    "man",
     "completions",
 ];
 
@@ -132,6 +134,32 @@ fn an_interrupt_while_learning_leaves_nothing_behind() {
     interrupt(&mut child);
     assert_eq!(child.wait().expect("an end").code(), Some(130));
     assert_eq!(place.names(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_of_a_fit_that_keeps_the_best_writes_it() {
+    let place = Place::new();
+    // Every iteration looks at nine million pairs of rows, whose labels mean nothing: it would go on for minutes.
+    let row = |i: usize| -> Vec<f64> {
+        let cell = |j: usize| ((i * 7919 + j * 104_729 + i * j * 31) % 1009) as f64 / 200.0;
+        (0..20).map(cell).chain([(i % 3) as f64]).collect()
+    };
+    place.write("large.npy", common::npy(&(0..3000).map(row).collect::<Vec<_>>()));
+    let line = "fit large.npy --label -1 --method nca --set tolerance=0 --max-iterations 100000 --keep-best -v -o m.st";
+    let mut child = start(&place, line);
+    let mut stderr = BufReader::new(child.stderr.take().expect("stderr"));
+    let mut told = String::new();
+    while !told.contains("Ctrl-C stops with the best metric so far") {
+        assert!(stderr.read_line(&mut told).expect("text") > 0, "{told}");
+    }
+    interrupt(&mut child);
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+    stderr.read_to_string(&mut told).expect("text");
+    assert!(told.contains("warning: nca: not converged: limit of time reached"), "{told}");
+    assert_eq!(place.model("m.st").diagnostics["converged"], false);
+    assert_eq!(place.ok("predict m.st large.npy --label -1").stdout.lines().count(), 3001);
+    assert!(place.unfinished().is_empty());
 }
 
 #[test]

@@ -108,7 +108,8 @@ fn probabilities_come_from_held_out_pairs_and_stay_with_the_model() {
             let (distance, p): (f64, f64) = (row[2].parse().expect("x"), row[4].parse().expect("p"));
             assert!(p == calibration.probability(distance) && (0.0..=1.0).contains(&p));
         }
-        let json = place.json("pairs m.st iris.csv --pairs pairs.csv --probabilities --json --ignore label");
+        let json =
+            place.json("pairs m.st iris.csv --pairs pairs.csv --probabilities --json --each --ignore label");
         assert_eq!(json["probabilities"].as_array().map(Vec::len), Some(400));
         assert!(place.ok("inspect m.st").stdout.contains("probabilities  "));
     }
@@ -143,7 +144,7 @@ fn pairs_may_be_graded() {
     // Every pair is written once.
     let ran = place.ok("pairs graded.st iris.csv --pairs graded.csv --ignore label");
     assert_eq!(ran.stdout.lines().count(), 401);
-    let json = place.json("pairs graded.st iris.csv --pairs graded.csv --ignore label --json");
+    let json = place.json("pairs graded.st iris.csv --pairs graded.csv --ignore label --json --each");
     assert_eq!((json["pairs"].as_u64(), json["distances"].as_array().map(Vec::len)), (Some(400), Some(400)));
     assert!(json["auc"].as_f64().expect("auc") > 0.7);
     place.write("p.csv", "first,second,similarity\n1,2,1.5\n");

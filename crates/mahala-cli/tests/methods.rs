@@ -156,7 +156,7 @@ fn what_cannot_be_is_refused_in_words() {
     let fit = |options: &str| format!("fit iris.csv --label label -o m.st {options}");
     place.refuses(
         &fit("--method itml --set gama=1"),
-        "error: --set gama: there is no such parameter\nhint: itml has bounds, gamma, k, max_projections, seed, tolerance",
+        "error: --set gama: there is no such parameter\nhint: itml has bounds, gamma, k, max_projections, seed, tolerance\nhint: mahala methods itml says what each is",
     );
     place.refuses(
         &fit("--method gmml --set gamma=1"),

@@ -148,12 +148,18 @@ fn distances_decide_about_pairs() {
         right += usize::from((row[3] == "same") == similar);
     }
     assert!(ran.stderr.starts_with(&format!("{:.2} % decided right", right as f64 / 1.2)), "{}", ran.stderr);
-    let json = place.json("pairs m.st rows.csv --pairs pairs.csv --json");
+    let json = place.json("pairs m.st rows.csv --pairs pairs.csv --json --each");
     assert_eq!(json["accuracy"].as_f64(), Some(right as f64 / 120.0));
     assert_eq!((&json["pairs"], json["distances"].as_array().map(Vec::len)), (&120.into(), Some(120)));
     assert!(json["auc"].as_f64().is_some_and(|auc| auc > 0.9));
-    place.ok("pairs m.st rows.csv --pairs pairs.csv --json -o out.json");
-    assert_eq!(serde_json::from_slice::<serde_json::Value>(&place.read("out.json")).expect("JSON"), json);
+    let rows = place.ok("pairs m.st rows.csv --pairs pairs.csv").stdout;
+    let mut beside = place.json("pairs m.st rows.csv --pairs pairs.csv --json -o out.csv");
+    assert_eq!((place.text("out.csv"), &beside["output"]), (rows, &"out.csv".into()));
+    // Not every distance, unless asked for.
+    assert!(beside.get("distances").is_none());
+    beside["output"] = serde_json::Value::Null;
+    (beside["distances"], beside["probabilities"]) = (json["distances"].clone(), serde_json::Value::Null);
+    assert_eq!(beside, json);
     assert_eq!(place.json("pairs m.st rows.csv --pairs pairs.csv --threshold 0 --json")["same"], 0);
 }
 

@@ -1,9 +1,9 @@
 //! `mahala adapt`: embeddings adapted in closed form.
 
-use crate::commands::create_output;
 use crate::commands::dataset::{labels, rows};
+use crate::commands::{create_output, described};
 use crate::options::adapt::Adapt;
-use crate::terminal::message::print_message;
+use crate::terminal::message::tell_written;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::Embeddings;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Adapt) -> Result<()> {
         }
         model.write_to(&mut output)?;
         output.commit()?;
-        print_message(&format!("wrote {}", path.display()));
+        tell_written(path, &described(&model));
     }
     Ok(())
 }
@@ -108,7 +108,7 @@ fn report(args: &Adapt, fit: &Adaptation) -> Result<()> {
     if args.json {
         let mut all = report.to_json();
         all["metric"] = json!(fit.similarity().to_string());
-        return crate::terminal::message::print_result(&format!("{all:#}\n"));
+        return crate::terminal::message::print_json("adapt", all);
     }
     crate::terminal::message::print_result(&format!("{report}\n"))
 }

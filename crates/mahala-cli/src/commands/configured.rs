@@ -2,6 +2,7 @@
 
 use crate::options::kernel::KernelArgs;
 use crate::options::method::{LIMITS, Method, MethodArgs};
+use crate::terminal::message::print_detail;
 use crate::terminal::signals;
 use anyhow::{Result, anyhow};
 use clap::ValueEnum as _;
@@ -184,6 +185,7 @@ pub(crate) fn configure(
     let time_limit = args.time_limit.map(Duration::from_secs_f64);
     if args.keep_best {
         signals::stop_at_interrupt();
+        print_detail("Ctrl-C stops with the best metric so far");
     }
     let configured = |&method: &Method| {
         let learner = match method {

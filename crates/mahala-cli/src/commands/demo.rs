@@ -6,8 +6,7 @@ use crate::options::demo::Demo;
 use crate::options::input::InputArgs;
 use crate::options::{Cli, Command};
 use crate::terminal::format;
-use crate::terminal::message::print_message;
-use crate::terminal::message::print_result;
+use crate::terminal::message::{print_json, print_message, print_result};
 use anyhow::{Context as _, Result};
 use clap::Parser as _;
 use mahala::gmml::TChoice;
@@ -17,6 +16,7 @@ use mahala_io::write_atomic;
 use mahala_io::{Header, Missing};
 use mahala_page::{Explorer, Settings, Source};
 use mahala_plot::{Panel, ScatterPanels};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -42,14 +42,18 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
     let mut table = input.read(&csv, Some(&"label".parse()?))?;
     let data = dataset(&mut table)?;
     let gmml = Gmml::default();
-    print_result(&format!(
+    let (compared, mut json) = evaluate::compare_on_halves(&data, &gmml, args.runs.into())?;
+    let text = format!(
         "Wine: {} rows, {} columns, {} cultivars.\nError of 5 nearest neighbours on held-out rows, over {}:\n\n{}\n",
         data.len(),
         data.columns(),
         data.labels().class_count(),
         format::count(args.runs.into(), "random halving"),
-        evaluate::compare_on_halves(&data, &gmml, args.runs.into())?
-    ))?;
+        compared
+    );
+    if !args.json {
+        print_result(&text)?;
+    }
     let model = directory.join("wine.safetensors");
     fit_as_typed(&csv, &model)?;
     let t = gmml.fit(&data)?.t;
@@ -67,6 +71,13 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         write_atomic(&directory.join(name), bytes)?;
     }
     let shown = directory.display();
+    if args.json {
+        let names = ["wine.csv", "error-over-t.svg", "before-after.svg", "wine.safetensors"];
+        json["dataset"] = json!(csv.display().to_string());
+        json["runs"] = json!(args.runs);
+        json["files"] = json!(names.map(|name| directory.join(name).display().to_string()));
+        print_json("demo", json)?;
+    }
     print_message(&format!(
         "wrote {shown}/: wine.csv, error-over-t.svg, before-after.svg, the model wine.safetensors,\n\
          and wine.html: open it in a browser, and move t\n\n\

@@ -6,6 +6,23 @@ use anyhow::anyhow;
 
 /// The library's error in the words of the command: column names for numbers, options for parameters.
 pub(crate) fn explain(error: mahala::Error, names: &[String]) -> anyhow::Error {
+    let explained = in_words(error, names);
+    if explained.is::<mahala::Error>() { explained } else { Refused(explained.to_string()).into() }
+}
+
+/// What the library refuses, in the words of the command.
+#[derive(Debug)]
+pub(crate) struct Refused(String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+fn in_words(error: mahala::Error, names: &[String]) -> anyhow::Error {
     let name = |j: usize| names.get(j).cloned().unwrap_or_else(|| format!("f{}", j + 1));
     match error {
         mahala::Error::ScaleSpread { wide, narrow, exponent } => anyhow!(

@@ -1,9 +1,9 @@
 //! `mahala export`: a model for other programs.
 
-use crate::commands::{create_output, load_model};
+use crate::commands::{create_apart, load_model, shown};
 use crate::options::export::{Export, Form, What, form_of};
 use crate::terminal::format;
-use crate::terminal::message::print_message;
+use crate::terminal::message::{print_json, print_message, tell_written};
 use anyhow::{Result, bail};
 use mahala::model::{Precision, onnx_model_for};
 use mahala::retrieval::Similarity;
@@ -11,7 +11,6 @@ use mahala::{Mat, Metric, Model};
 use mahala_io::npy::npy_bytes;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::path::Path;
 
 /// Exports.
 pub(crate) fn run(args: &Export) -> Result<()> {
@@ -31,7 +30,7 @@ pub(crate) fn run(args: &Export) -> Result<()> {
         Form::Csv => csv_bytes(&model, &matrix(&map, args.what)?)?,
         Form::Json => format!("{:#}\n", to_json(&model, &map)?).into_bytes(),
     };
-    let mut output = create_output(&args.output, &[&args.model])?;
+    let mut output = create_apart(&args.output, &[&args.model], args.json)?;
     output.write_all(&bytes)?;
     output.commit()?;
     if model.similarity() == Similarity::Cosine && form != Form::Onnx {
@@ -39,8 +38,19 @@ pub(crate) fn run(args: &Export) -> Result<()> {
             "note: the model is for the cosine: rank what the linear map makes of rows by it, not by distance",
         );
     }
-    if args.output != Path::new("-") {
-        print_message(&format!("wrote {}", args.output.display()));
+    let (rows, columns) = match (form, args.what) {
+        (Form::Npy | Form::Csv, What::Matrix) => (map.columns(), map.columns()),
+        _ => (map.rank(), map.columns()),
+    };
+    tell_written(&args.output, &format::table(rows, columns));
+    if args.json {
+        return print_json(
+            "export",
+            json!({
+                "model": args.model.display().to_string(), "output": shown(&args.output), "format": form.name(),
+                "rows": rows, "columns": columns,
+            }),
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::commands::load_model;
 use crate::options::inspect::Inspect;
 use crate::terminal::format;
-use crate::terminal::message::print_result;
+use crate::terminal::message::{print_json, print_result};
 use anyhow::Result;
 use mahala::Model;
 use mahala::kernel::{Kernel, KernelMap};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Inspect) -> Result<()> {
             "standardized": is_standardized(&model), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print_result(&format!("{json:#}\n"));
+        return print_json("inspect", json);
     }
     print_result(&to_text(args, &model, classes.as_deref(), rows))
 }

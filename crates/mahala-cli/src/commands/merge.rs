@@ -1,11 +1,13 @@
 //! `mahala merge`: sums of parts added together.
 
-use crate::commands::{create_output, load_moments};
+use crate::commands::moments::summary;
+use crate::commands::{create_apart, load_moments};
 use crate::options::merge::Merge;
 use crate::terminal::format;
-use crate::terminal::message::print_message;
+use crate::terminal::message::{print_json, print_message, tell_written};
 use anyhow::{Context as _, Result};
 use mahala::scatter::{ClassMoments, Moments};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Adds and writes.
 pub(crate) fn run(args: &Merge) -> Result<()> {
     let inputs: Vec<&Path> = args.parts.iter().map(PathBuf::as_path).collect();
-    let mut output = create_output(&args.output, &inputs)?;
+    let mut output = create_apart(&args.output, &inputs, args.json)?;
     let mut sum = load_moments(&args.parts[0])?;
     for path in &args.parts[1..] {
         let part = load_moments(path)?;
@@ -25,6 +27,12 @@ pub(crate) fn run(args: &Merge) -> Result<()> {
     output.commit()?;
     let parts = format::count(args.parts.len() as u64, "part");
     print_message(&format!("added {parts}: {}", format::count(sum.rows(), "row")));
+    tell_written(&args.output, "sums of each class");
+    if args.json {
+        let mut json = summary(&sum, &args.output);
+        json["parts"] = json!(args.parts.len());
+        return print_json("merge", json);
+    }
     Ok(())
 }
 

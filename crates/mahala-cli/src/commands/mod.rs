@@ -7,13 +7,15 @@ mod constraints;
 mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
-mod explain;
+pub(crate) mod explain;
 pub(crate) mod explore;
 pub(crate) mod export;
 pub(crate) mod fit;
 pub(crate) mod inspect;
 mod label_sets;
+pub(crate) mod man;
 pub(crate) mod merge;
+pub(crate) mod methods;
 pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
@@ -24,7 +26,8 @@ mod stream_moments;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
-use crate::terminal::message::print_message;
+use crate::terminal::format;
+use crate::terminal::message::{full_message, print_message, tell_written};
 use anyhow::{Result, anyhow, bail};
 use mahala::scatter::Moments;
 use mahala::{Error, Model};
@@ -33,8 +36,30 @@ use std::fs::canonicalize;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
+/// A file that is not what is asked for, in words.
+#[derive(Debug)]
+pub(crate) struct Unreadable(String);
+
+impl Unreadable {
+    fn of(error: &anyhow::Error) -> anyhow::Error {
+        Self(full_message(error)).into()
+    }
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
 /// Reads a model file.
 pub(crate) fn load_model(path: &Path) -> Result<Model> {
+    read_model(path).map_err(|error| Unreadable::of(&error))
+}
+
+fn read_model(path: &Path) -> Result<Model> {
     let shown = path.display();
     if path.is_dir() {
         bail!("{shown}: this is a directory, not a model file");
@@ -64,7 +89,7 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
             "note: {} columns are too many to search with what lies outside the span of the training rows (weight {}): \
              distances between other rows come out too small",
             model.columns(),
-            crate::terminal::format::rounded(weight)
+            format::rounded(weight)
         )),
     }
     model
@@ -72,6 +97,10 @@ pub(crate) fn with_outside(mut model: Model) -> Model {
 
 /// Reads a file of moments.
 pub(crate) fn load_moments(path: &Path) -> Result<Moments> {
+    read_moments(path).map_err(|error| Unreadable::of(&error))
+}
+
+fn read_moments(path: &Path) -> Result<Moments> {
     let shown = path.display();
     let bytes = read_begun_by(path, "MAHALAM").map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -115,10 +144,77 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
     Ok(AtomicFile::create(path)?)
 }
 
+/// Opens a file to write rows to. With `--json` standard output is for the summary, and the rows go to a file alone.
+pub(crate) fn create_beside(path: &Path, inputs: &[&Path], json: bool) -> Result<Output> {
+    let nowhere = json && path.as_os_str() == "-";
+    Ok(if nowhere { Output::Nowhere } else { Output::File(create_output(path, inputs)?) })
+}
+
+/// Where rows go.
+pub(crate) enum Output {
+    /// To a file, or to standard output.
+    File(AtomicFile),
+    /// Nowhere: a summary is all that is wanted.
+    Nowhere,
+}
+
+impl Output {
+    /// Completes the file.
+    pub(crate) fn commit(self) -> Result<()> {
+        match self {
+            Self::File(file) => Ok(file.commit()?),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
+impl std::io::Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Nowhere => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Nowhere => Ok(()),
+        }
+    }
+}
+
+/// Opens a file for rows that have no summary to be printed in their place.
+pub(crate) fn create_apart(path: &Path, inputs: &[&Path], json: bool) -> Result<AtomicFile> {
+    if json && path.as_os_str() == "-" {
+        bail!("the rows and --json cannot both go to standard output\nhint: -o FILE");
+    }
+    create_output(path, inputs)
+}
+
+/// The name of an output in JSON; none for standard output.
+pub(crate) fn shown(path: &Path) -> Option<String> {
+    (path.as_os_str() != "-").then(|| path.display().to_string())
+}
+
+/// What is said of a search that takes long.
+pub(crate) fn searching(queries: usize, among: usize) -> String {
+    let rows = |number: usize| format::count(number as u64, "row");
+    format!("searching the neighbours of {} among {}", rows(queries), rows(among))
+}
+
+/// What a model file holds, in a few words.
+pub(crate) fn described(model: &Model) -> String {
+    let (columns, rank) = (model.columns() as u64, model.metric.rank() as u64);
+    let kept = model.references.as_ref().map_or(0, |references| references.0.len());
+    let kept = if kept > 0 { format!(", {} kept", format::count(kept as u64, "row")) } else { String::new() };
+    format!("{} to {}{kept}", format::count(columns, "column"), format::count(rank, "coordinate"))
+}
+
 /// Completes the file of a figure.
 pub(crate) fn write_figure(mut file: AtomicFile, path: &Path, svg: &str) -> Result<()> {
     file.write_all(svg.as_bytes())?;
     file.commit()?;
-    print_message(&format!("wrote {}", path.display()));
+    tell_written(path, "a figure");
     Ok(())
 }

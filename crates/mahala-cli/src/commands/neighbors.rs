@@ -1,17 +1,20 @@
 //! `mahala neighbors`: the nearest neighbours of rows.
 
 use crate::commands::dataset::transformed;
-use crate::commands::{create_output, load_model, with_outside};
+use crate::commands::{create_apart, load_model, searching, shown, with_outside};
 use crate::options::neighbors::Neighbors;
 use crate::terminal::format;
+use crate::terminal::message::{print_json, tell_written};
+use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::{Knn, Rows};
+use serde_json::json;
 
 /// Searches and writes `row,rank,neighbor,distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let model = with_outside(load_model(&args.model)?);
     let among = args.among.as_ref().unwrap_or(&args.data);
-    let mut output = create_output(&args.output, &[&args.model, &args.data, among])?;
+    let mut output = create_apart(&args.output, &[&args.model, &args.data, among], args.json)?;
     let mut among = args.input.read_for(&model, among, args.label.as_ref())?;
     let z = transformed(&model, &mut among)?;
     let found = match &args.among {
@@ -28,6 +31,7 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let mut header = vec!["row", "rank", "neighbor", "distance"];
     header.extend(among.labels.as_ref().map(|_| "label"));
     writer.write_record(&header)?;
+    let queries = found.len();
     for (row, neighbors) in found {
         for (rank, (index, distance)) in neighbors.into_iter().enumerate() {
             let mut record =
@@ -39,14 +43,29 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
     }
     writer.flush()?;
     drop(writer);
-    Ok(output.commit()?)
+    output.commit()?;
+    tell_written(&args.output, &format::table(queries * args.k, header.len()));
+    if args.json {
+        return print_json(
+            "neighbors",
+            json!({
+                "model": args.model.display().to_string(), "dataset": args.data.display().to_string(),
+                "among": args.among.as_ref().map(|path| path.display().to_string()), "output": shown(&args.output),
+                "rows": queries, "searched": z.len(), "k": args.k,
+            }),
+        );
+    }
+    Ok(())
 }
 
 /// A row's number, and its neighbours by index with their distances.
 type Found = (u64, Vec<(usize, f64)>);
 
 fn list(among: &Rows, queries: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>> {
-    Ok(listed(&Knn::new(among.clone())?.search(queries, k)?, row_numbers))
+    let progress = Bar::spinner(&searching(queries.len(), among.len()));
+    let found = Knn::new(among.clone())?.search(queries, k)?;
+    progress.finish();
+    Ok(listed(&found, row_numbers))
 }
 
 fn listed(found: &mahala::neighbors::Neighbors, row_numbers: &[u64]) -> Vec<Found> {
@@ -60,6 +79,8 @@ fn list_others(rows: &Rows, k: usize, row_numbers: &[u64]) -> Result<Vec<Found>>
         let others = format::count(rows.len().saturating_sub(1) as u64, "other");
         bail!("-k is {k}, but each row has only {others}");
     }
+    let progress = Bar::spinner(&searching(rows.len(), rows.len()));
     let found = Knn::new(rows.clone())?.search_others(k)?;
+    progress.finish();
     Ok(listed(&found, row_numbers))
 }

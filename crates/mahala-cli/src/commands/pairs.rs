@@ -1,16 +1,16 @@
 //! `mahala pairs`: distances of pairs, and whether they are the same or different.
 
 use crate::commands::dataset::rows;
-use crate::commands::{create_output, load_model};
+use crate::commands::{create_beside, load_model, shown};
 use crate::options::pairs::PairsCommand;
 use crate::terminal::format;
-use crate::terminal::message::print_message;
+use crate::terminal::message::{print_json, print_message, tell_written};
+use crate::terminal::progress::Bar;
 use anyhow::{Context as _, Result};
 use mahala::Model;
 use mahala::metric::area_under_curve;
 use mahala_io::pairs::{PairsFile, read_pairs};
 use serde_json::json;
-use std::io::Write as _;
 
 struct Summary {
     accuracy: f64,
@@ -21,7 +21,7 @@ struct Summary {
 pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
     let second = args.second.as_deref().unwrap_or(&args.data);
-    let mut output = create_output(&args.output, &[&args.model, &args.data, second, &args.pairs])?;
+    let mut output = create_beside(&args.output, &[&args.model, &args.data, second, &args.pairs], args.json)?;
     let mut first = args.input.read_for(&model, &args.data, None)?;
     let mut second = match &args.second {
         Some(path) => args.input.read_for(&model, path, None)?,
@@ -31,31 +31,20 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let threshold = args.threshold.or(model.threshold).context(
         "the model has no threshold\nhint: --threshold DISTANCE, or fit again with pairs or labels",
     )?;
+    let progress = Bar::spinner(&format!("measuring {}", format::count(file.pairs.len() as u64, "pair")));
     let squared = model.squared_pair_distances(&rows(&mut first)?, &rows(&mut second)?, &file.pairs)?;
     let distances: Vec<f64> = squared.into_iter().map(f64::sqrt).collect();
+    progress.finish();
     let probabilities = probabilities(args, &model, &distances)?;
     // A graded pair has two entries; its first says all there is to write.
     let firsts: Vec<usize> =
         (0..distances.len()).filter(|&i| i == 0 || file.records[i] != file.records[i - 1]).collect();
     let summary = file.marked.then(|| summarise(&distances, &file, threshold));
-    if args.json {
-        let (accuracy, auc) = (summary.as_ref().map(|s| s.accuracy), summary.as_ref().map(|s| s.auc));
-        let distances: Vec<f64> = firsts.iter().map(|&i| distances[i]).collect();
-        let same = distances.iter().filter(|&&distance| distance <= threshold).count();
-        let probabilities: Option<Vec<f64>> =
-            probabilities.map(|all| firsts.iter().map(|&i| all[i]).collect());
-        let json = json!({
-            "pairs": distances.len(), "same": same, "threshold": threshold, "accuracy": accuracy, "auc": auc,
-            "distances": distances, "probabilities": probabilities,
-        });
-        writeln!(output, "{json:#}")?;
-        return Ok(output.commit()?);
-    }
     let mut writer = csv::Writer::from_writer(&mut output);
     let mut header = vec!["first", "second", "distance", "decision"];
     header.extend(probabilities.as_ref().map(|_| "probability"));
     writer.write_record(&header)?;
-    for i in firsts {
+    for &i in &firsts {
         let (pair, distance) = (&file.pairs.as_slice()[i], distances[i]);
         let decision = if distance <= threshold { "same" } else { "different" };
         let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
@@ -66,6 +55,22 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     writer.flush()?;
     drop(writer);
     output.commit()?;
+    tell_written(&args.output, &format::table(firsts.len(), header.len()));
+    if args.json {
+        let each = |all: &[f64]| -> Vec<f64> { firsts.iter().map(|&i| all[i]).collect() };
+        let same = firsts.iter().filter(|&&i| distances[i] <= threshold).count();
+        let (accuracy, auc) = (summary.as_ref().map(|s| s.accuracy), summary.as_ref().map(|s| s.auc));
+        let mut json = json!({
+            "model": args.model.display().to_string(), "dataset": args.data.display().to_string(),
+            "output": shown(&args.output), "pairs": firsts.len(), "same": same, "threshold": threshold,
+            "accuracy": accuracy, "auc": auc,
+        });
+        if args.each {
+            json["distances"] = json!(each(&distances));
+            json["probabilities"] = json!(probabilities.as_deref().map(each));
+        }
+        return print_json("pairs", json);
+    }
     if let Some(Summary { accuracy, auc }) = summary {
         print_message(&format!("{:.2} % decided right, area under the ROC curve {auc:.4}", 100.0 * accuracy));
     }

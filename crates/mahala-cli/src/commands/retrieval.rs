@@ -1,8 +1,10 @@
 //! `mahala retrieval`: measures of a search, before and after a model's map.
 
 use crate::commands::adapt::embeddings;
-use crate::commands::load_model;
+use crate::commands::{load_model, searching};
 use crate::options::retrieval::Retrieval;
+use crate::terminal::message::{print_json, print_result};
+use crate::terminal::progress::Bar;
 use crate::terminal::table::render;
 use anyhow::{Result, bail};
 use mahala::data::Embeddings;
@@ -33,11 +35,16 @@ pub(crate) fn run(args: &Retrieval) -> Result<()> {
     let model = args.model.as_deref().map(load_model).transpose()?;
     let similarity = similarity(args, model.as_ref())?;
     let question = read(args, model.as_ref())?;
+    let progress = Bar::spinner(&searching(
+        question.queries.as_ref().map_or(question.gallery.len(), Embeddings::len),
+        question.gallery.len(),
+    ));
     let before = measured(args, &question, similarity)?;
     let after = match &model {
         Some(model) => Some(measured(args, &mapped(model, question)?, similarity)?),
         None => None,
     };
+    progress.tell("resampling queries for the intervals");
     let resampling = Resampling { confidence: args.confidence, seed: args.seed, ..Resampling::default() };
     let mut rows = Vec::new();
     for (place, measure) in args.criterion.iter().enumerate() {
@@ -48,11 +55,11 @@ pub(crate) fn run(args: &Retrieval) -> Result<()> {
         });
         rows.push((measure.to_string(), interval(&before)?, compared.transpose()?));
     }
-    crate::terminal::message::print_result(&if args.json {
-        format!("{:#}\n", as_json(&rows, similarity))
-    } else {
-        as_text(&rows, similarity)
-    })
+    progress.finish();
+    if args.json {
+        return print_json("retrieval", as_json(&rows, similarity));
+    }
+    print_result(&as_text(&rows, similarity))
 }
 
 /// The similarity is the model's: said once, checked ever after.

@@ -1,18 +1,18 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
 use crate::commands::dataset::transformed;
-use crate::commands::{create_output, load_model};
+use crate::commands::{create_apart, load_model, shown};
 use crate::options::input::InputArgs;
 use crate::options::transform::Transform;
 use crate::terminal::format;
-use crate::terminal::message::print_message;
-use crate::terminal::message::print_notes;
+use crate::terminal::message::{print_json, print_message, print_notes, tell_written};
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::{Model, Rows};
 use mahala_io::AtomicFile;
 use mahala_io::Block;
 use mahala_io::npy::npy_header;
+use serde_json::json;
 use std::io::{Seek as _, Write};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
             format::rounded(weight)
         ));
     }
-    let mut output = create_output(&args.output, &[&args.model, &args.data])?;
+    let mut output = create_apart(&args.output, &[&args.model, &args.data], args.json)?;
     let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
     let table =
         if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
@@ -38,7 +38,23 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
     } else {
         write_csv(&mut output, &z, table.labels.as_deref())?;
     }
-    Ok(output.commit()?)
+    output.commit()?;
+    tell(args, z.len(), z.columns(), table.labels.is_some() && !is_npy(&args.output))
+}
+
+/// Says what was written.
+fn tell(args: &Transform, rows: usize, coordinates: usize, labelled: bool) -> Result<()> {
+    tell_written(&args.output, &format::table(rows, coordinates + usize::from(labelled)));
+    if !args.json {
+        return Ok(());
+    }
+    print_json(
+        "transform",
+        json!({
+            "model": args.model.display().to_string(), "dataset": args.data.display().to_string(),
+            "output": shown(&args.output), "rows": rows, "coordinates": coordinates, "labelled": labelled,
+        }),
+    )
 }
 
 /// Refuses names that promise another form than CSV or NPY.
@@ -90,7 +106,7 @@ fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()>
     progress.finish();
     output.commit()?;
     print_notes(stream.notes());
-    Ok(())
+    tell(args, rows, columns, args.label.is_some() && !npy)
 }
 
 fn write_npy(output: &mut impl Write, z: &Rows) -> Result<()> {

@@ -4,7 +4,7 @@ use crate::commands::dataset::dataset;
 use crate::commands::explain::explain;
 use crate::commands::{create_output, write_figure};
 use crate::options::tune::Tune;
-use crate::terminal::message::print_result;
+use crate::terminal::message::{print_json, print_result};
 use crate::terminal::progress::Bar;
 use anyhow::Result;
 use mahala::gmml::{CrossValidation, VALUES_OF_T};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Tune) -> Result<()> {
             "dataset": table.source, "t": curve.chosen.0, "error": curve.chosen.1, "folds": curve.folds,
             "curve": curve.points.iter().map(|&(t, e)| json!([t, e])).collect::<Vec<_>>(),
         });
-        return print_result(&format!("{json:#}\n"));
+        return print_json("tune", json);
     }
     print_result(&to_text(&curve))
 }

@@ -18,6 +18,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use learning::{check_evaluate, check_fit};
 use mahala::gmml::Components;
+pub(crate) use rules::learns_from;
 use rules::{RULES, Rule};
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ impl Given {
         Self(matches.ids().filter(typed).map(|id| id.as_str().to_owned()).collect())
     }
 
-    fn has(&self, id: &str) -> bool {
+    pub(crate) fn has(&self, id: &str) -> bool {
         self.0.contains(id)
     }
 
@@ -64,6 +65,8 @@ pub(crate) fn check(command: &Command, given: &Given) -> Result<()> {
         | Command::Pairs(_)
         | Command::Moments(_)
         | Command::Merge(_)
+        | Command::Man(_)
+        | Command::Methods(_)
         | Command::Inspect(_)
         | Command::Completions { .. } => Ok(()),
     }

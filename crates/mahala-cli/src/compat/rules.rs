@@ -203,6 +203,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("moments", "--moments", GMML, &[S::Moments]),
     rule("keep_rows", "--keep-rows", EVERY_METHOD, EVERY_SOURCE),
     rule("set", "--set", EVERY_METHOD, ROWS),
+    rule("params", "--params", EVERY_METHOD, EVERY_SOURCE),
     rule("max_iterations", "--max-iterations", EVERY_METHOD, ROWS),
     rule("time_limit", "--time-limit", EVERY_METHOD, ROWS),
     rule("keep_best", "--keep-best", EVERY_METHOD, ROWS),
@@ -213,6 +214,19 @@ pub(super) const RULES: &[Rule] = &[
 
 pub(super) fn rule_of(key: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.key == key)
+}
+
+/// What a method learns from, by the names of the sources of constraints; nothing where rows alone are enough.
+pub(crate) fn learns_from(method: Method) -> Vec<&'static str> {
+    let sources = [
+        ("pairs", FROM_PAIRS),
+        ("triplets", FROM_TRIPLETS),
+        ("quadruplets", FROM_QUADRUPLETS),
+        ("chunks", &[M::Rca]),
+    ];
+    let labels = !matches!(method, M::Euclidean | M::Covariance);
+    let others = sources.into_iter().filter(|(_, methods)| methods.contains(&method));
+    labels.then_some("labels").into_iter().chain(others.map(|(name, _)| name)).collect()
 }
 
 /// Refuses an option that none of the methods has.

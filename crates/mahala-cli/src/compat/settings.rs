@@ -57,5 +57,11 @@ fn list(methods: &[Method], keys: &[Vec<String>]) -> String {
         _ if keys.is_empty() => format!("{} has no parameters", method.name()),
         _ => format!("{} has {}", method.name(), keys.join(", ")),
     };
-    methods.iter().zip(keys).map(one).collect::<Vec<_>>().join("; ")
+    let lists = methods.iter().zip(keys).map(one).collect::<Vec<_>>().join("; ");
+    let described: Vec<&str> =
+        methods.iter().zip(keys).filter(|one| !one.1.is_empty()).map(|one| one.0.name()).collect();
+    match described.first() {
+        Some(name) => format!("{lists}\nhint: mahala methods {name} says what each is"),
+        None => lists,
+    }
 }

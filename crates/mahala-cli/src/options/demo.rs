@@ -15,4 +15,7 @@ pub(crate) struct Demo {
     /// How often to draw halves
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
     pub runs: u16,
+    /// Print a summary as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }

@@ -18,8 +18,7 @@ use std::str::FromStr;
 #[command(after_help = "Examples:
   mahala evaluate wine.csv --label class         is learning worth it?
   mahala evaluate wine.safetensors new.csv --label class
-  mahala evaluate wine.csv --label class --method gmml,itml,lmnn
-  mahala evaluate --help                         every option, more examples")]
+  mahala evaluate wine.csv --label class --method gmml,itml,lmnn")]
 #[command(after_long_help = "Examples:
   mahala evaluate wine.csv --label class                    40 runs of halves
   mahala evaluate wine.safetensors new.csv --label class    judges a model
@@ -46,6 +45,9 @@ pub(crate) struct Evaluate {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     #[arg(help_heading = "Method", hide_possible_values = true)]
     pub method: Vec<Method>,
+    /// Parameters as a model records them: a model file, or JSON of `inspect`; what is typed beside it stands
+    #[arg(long, value_name = "FILE", help_heading = "Method", hide_short_help = true)]
+    pub params: Option<PathBuf>,
     #[command(flatten)]
     pub learn: LearnArgs,
     #[command(flatten)]
@@ -60,7 +62,7 @@ pub(crate) struct Evaluate {
     pub runs: usize,
     /// Test by cross-validation over this many folds instead of halves
     #[arg(long, value_name = "N", conflicts_with_all = ["train_rows", "test_rows"], value_parser = at_least(2))]
-    #[arg(help_heading = "Protocol")]
+    #[arg(help_heading = "Protocol", hide_short_help = true)]
     pub test_folds: Option<usize>,
     /// Learn on these rows only, such as 1-528,600
     #[arg(

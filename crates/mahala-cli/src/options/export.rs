@@ -26,6 +26,9 @@ pub(crate) struct Export {
     /// Single precision in ONNX
     #[arg(long)]
     pub f32: bool,
+    /// Print a summary as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// A form to export to.
@@ -39,6 +42,18 @@ pub(crate) enum Form {
     Csv,
     /// Everything, as JSON
     Json,
+}
+
+impl Form {
+    /// As it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Onnx => "onnx",
+            Self::Npy => "npy",
+            Self::Csv => "csv",
+            Self::Json => "json",
+        }
+    }
 }
 
 /// A matrix of the model, for rows as the user has them (scales included).

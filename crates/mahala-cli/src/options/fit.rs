@@ -14,8 +14,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
   mahala fit wine.csv --label class --method gmml --t 0.3 -o wine.safetensors
-  mahala fit rows.csv --pairs pairs.csv -o m.safetensors
-  mahala fit --help                         every option, more examples")]
+  mahala fit rows.csv --pairs pairs.csv -o m.safetensors")]
 #[command(after_long_help = "Examples:
   mahala fit wine.csv --label class -o wine.safetensors
   mahala fit wine.csv --label class --method gmml -o wine.safetensors
@@ -48,13 +47,16 @@ pub(crate) struct Fit {
     pub moments: Option<PathBuf>,
     #[command(flatten)]
     pub target: TargetArgs,
-    /// How to learn [default: auto]
+    /// How to learn [default: auto]; `mahala methods` lists all
     ///
     /// Without it everything is chosen (auto); from --pairs FILE, --triplets, --quadruplets and --moments, where the
     /// automatic mode cannot learn, gmml with t chosen; from --chunks rca.
-    #[arg(long, value_enum, value_name = "NAME", hide_default_value = true)]
+    #[arg(long, value_enum, value_name = "NAME", hide_default_value = true, hide_possible_values = true)]
     #[arg(help_heading = "Method")]
     pub method: Option<Method>,
+    /// Parameters as a model records them: a model file, or JSON of `inspect`; what is typed beside it stands
+    #[arg(long, value_name = "FILE", help_heading = "Method", hide_short_help = true)]
+    pub params: Option<PathBuf>,
     #[command(flatten)]
     pub learn: LearnArgs,
     #[command(flatten)]

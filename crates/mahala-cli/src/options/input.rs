@@ -7,11 +7,11 @@ use mahala_io::{ColumnRef, Format, Header, Missing, ReadOptions};
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Leave out this column (may be given several times)
+    /// Leave out this column; may be repeated
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub ignore: Vec<ColumnRef>,
     /// What to do about missing cells
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, hide_short_help = true)]
     pub missing: Missing,
     /// Whether the first record names the columns
     #[arg(long, value_enum, default_value_t, hide_short_help = true)]

@@ -16,16 +16,16 @@ use std::str::FromStr;
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct LearnArgs {
-    /// The place on the geodesic from the inverse of S (0) to D (1)
+    /// Place on the geodesic, from the inverse of S (0) to D (1)
     ///
     /// A number, or 'auto': chosen by cross-validation.
     #[arg(long, default_value = "auto", value_name = "auto|NUMBER", value_parser = t_choice)]
     #[arg(allow_negative_numbers = true)]
     pub t: TChoice,
     /// Divide each column by its standard deviation first (remembered in the model)
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub standardize: bool,
-    /// Keep so many coordinates, a share such as 0.95, or 'auto'
+    /// Keep so many coordinates, a share, or 'auto'
     ///
     /// A share keeps as many coordinates as hold it of the distances between classes; 'auto' as many as
     /// cross-validation likes, with all the rest chosen too.
@@ -52,20 +52,20 @@ pub(crate) struct LearnArgs {
     ///
     /// 'analytic' finds how far S should be shrunk from the number of rows.
     #[arg(long, value_name = "NUMBER|analytic", allow_negative_numbers = true)]
-    #[arg(help_heading = "Regularisation")]
+    #[arg(help_heading = "Regularisation", hide_short_help = true)]
     pub shrinkage: Option<ShrinkageArg>,
     /// What --shrinkage goes towards
     #[arg(long, value_enum, default_value_t, requires = "shrinkage")]
     #[arg(help_heading = "Regularisation", hide_short_help = true)]
     pub shrink_towards: ShrinkTarget,
     /// Folds of the cross-validation that chooses t [default: 5]
-    #[arg(long, value_name = "N", value_parser = at_least(2), help_heading = "Selection")]
+    #[arg(long, value_name = "N", value_parser = at_least(2), help_heading = "Selection", hide_short_help = true)]
     pub folds: Option<usize>,
     /// Choose on at most this many rows, drawn at random [default: 2000; 20000 for the choice of t alone]
     #[arg(long, value_name = "N", value_parser = at_least(4), help_heading = "Selection", hide_short_help = true)]
     pub selection_rows: Option<usize>,
     /// Decides all random draws
-    #[arg(long, default_value_t = 0, help_heading = "Selection")]
+    #[arg(long, default_value_t = 0, help_heading = "Selection", hide_short_help = true)]
     pub seed: u64,
 }
 

@@ -15,4 +15,7 @@ pub(crate) struct Merge {
     /// Where to write the sum
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
+    /// Print a summary as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
 }

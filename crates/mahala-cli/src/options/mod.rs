@@ -11,8 +11,10 @@ pub(crate) mod input;
 pub(crate) mod inspect;
 pub(crate) mod kernel;
 pub(crate) mod learn;
+pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod method;
+pub(crate) mod methods;
 pub(crate) mod moments;
 pub(crate) mod neighbors;
 pub(crate) mod pairs;
@@ -23,6 +25,7 @@ pub(crate) mod target;
 pub(crate) mod transform;
 pub(crate) mod tune;
 
+use crate::terminal::talk::Color;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, Subcommand};
 
@@ -37,9 +40,19 @@ use clap::{Parser, Subcommand};
   mahala COMMAND --help                     more examples")]
 pub(crate) struct Cli {
     /// Use this many threads [default: all cores]; results do not depend on it
-    #[arg(long, global = true, value_name = "N", display_order = 1000)]
+    #[arg(long, global = true, value_name = "N", display_order = 1000, hide_short_help = true)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1024))]
     pub threads: Option<usize>,
+    /// Say nothing but warnings and errors
+    #[arg(short, long, global = true, display_order = 1001, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say how long each part took
+    #[arg(short, long, global = true, display_order = 1002, hide_short_help = true)]
+    pub verbose: bool,
+    /// When messages have colours; auto: on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, display_order = 1003, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(hide_short_help = true, hide_possible_values = true)]
+    pub color: Color,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -72,10 +85,14 @@ pub(crate) enum Command {
     Moments(moments::MomentsCommand),
     /// Add the sums of parts together
     Merge(merge::Merge),
+    /// List the methods, or the parameters of one
+    Methods(methods::Methods),
     /// Show what a model file holds
     Inspect(inspect::Inspect),
     /// Write a model for other programs: ONNX, NPY, CSV, JSON
     Export(export::Export),
+    /// Write man pages into a folder
+    Man(man::Man),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETION_EXAMPLES)]
     Completions {

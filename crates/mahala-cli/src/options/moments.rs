@@ -21,6 +21,9 @@ pub(crate) struct MomentsCommand {
     /// Where to write the sums
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: PathBuf,
+    /// Print a summary as JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -36,6 +36,9 @@ pub(crate) struct Neighbors {
         help_heading = "Output"
     )]
     pub output: PathBuf,
+    /// Print a summary as JSON; the rows go to -o FILE
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -40,9 +40,12 @@ pub(crate) struct PairsCommand {
         help_heading = "Output"
     )]
     pub output: PathBuf,
-    /// Write a summary as JSON instead of the pairs
+    /// Print a summary as JSON; the pairs go to -o FILE alone
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// With --json, also the distance and probability of each pair
+    #[arg(long, requires = "json", help_heading = "Output")]
+    pub each: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -2,7 +2,7 @@
 
 use crate::options::input::InputArgs;
 use crate::options::parse::at_least;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use mahala_io::ColumnRef;
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   mahala predict wine.safetensors new-wines.csv
   mahala predict wine.safetensors test.csv --label class    counts the errors
+  mahala predict wine.safetensors new-wines.csv --probabilities=distance
   mahala predict m.safetensors new.csv --train old.csv --train-label class")]
 pub(crate) struct Predict {
     /// The model
@@ -42,6 +43,25 @@ pub(crate) struct Predict {
         help_heading = "Output"
     )]
     pub output: PathBuf,
+    /// Also write a column `p_CLASS` for each class: its share of the votes
+    ///
+    /// With =distance each neighbour counts the inverse of its distance; where rows that vote are at distance 0, they
+    /// alone count.
+    #[arg(long, value_enum, value_name = "HOW", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "votes", help_heading = "Output")]
+    pub probabilities: Option<Probabilities>,
+    /// Print a summary as JSON; the rows go to -o FILE alone
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
     #[command(flatten)]
     pub input: InputArgs,
+}
+
+/// What neighbours count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Probabilities {
+    /// All the same
+    Votes,
+    /// The inverse of their distance
+    Distance,
 }

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:
   mahala retrieval rows.parquet --label intent
       each row searches among the others
-  mahala retrieval gallery.parquet --queries queries.parquet --label intent --model adapter.safetensors
+  mahala retrieval rows.parquet --label intent --model adapter.safetensors
       before and after, with intervals and a paired test
-  mahala retrieval documents.npy --queries queries.npy --judgements judged.csv --criterion ndcg@10,mrr")]
+  mahala retrieval documents.npy --queries queries.npy --judgements judged.csv")]
 pub(crate) struct Retrieval {
     /// The gallery, one embedding a row
     pub data: PathBuf,

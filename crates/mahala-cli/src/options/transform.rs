@@ -33,6 +33,9 @@ pub(crate) struct Transform {
     /// Read, transform and write a block at a time [default: above 256 MB of numbers]
     #[arg(long, help_heading = "Input")]
     pub stream: bool,
+    /// Print a summary as JSON; the rows go to -o FILE
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -38,6 +38,28 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// `1 class`, `3 classes`
+pub(crate) fn classes(number: usize) -> String {
+    format!("{} class{}", grouped(number as u64), if number == 1 { "" } else { "es" })
+}
+
+/// `512 B`, `18.3 kB`, `1.2 GB`: in powers of 1000.
+pub(crate) fn bytes(number: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let (mut value, mut unit) = (number as f64, 0);
+    // What would be shown as 1000 is 1 of the next unit.
+    while value >= 999.95 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{number} B") } else { format!("{value:.1} {}", units[unit]) }
+}
+
+/// `178 rows x 13 columns`
+pub(crate) fn table(rows: usize, columns: usize) -> String {
+    format!("{} x {}", count(rows as u64, "row"), count(columns as u64, "column"))
+}
+
 /// The shortest digits that read back as the same number, with an exponent where there would be
 /// more zeros than digits.
 pub(crate) fn exact(value: f64) -> String {
@@ -67,6 +89,13 @@ mod tests {
             (seconds(2e-5), seconds(0.25), seconds(3.04)),
             ("20 µs".into(), "250.0 ms".into(), "3.0 s".into())
         );
+    }
+
+    #[test]
+    fn sizes_are_in_powers_of_a_thousand() {
+        let shown = [0, 999, 1000, 18_349, 999_949, 999_950, 1_200_000_000].map(bytes);
+        assert_eq!(shown, ["0 B", "999 B", "1.0 kB", "18.3 kB", "999.9 kB", "1.0 MB", "1.2 GB"]);
+        assert_eq!(table(1, 13), "1 row x 13 columns");
     }
 
     #[test]

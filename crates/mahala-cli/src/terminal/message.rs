@@ -1,16 +1,44 @@
 //! Text for the person at the terminal, and results for the next program.
 
+use crate::terminal::format::bytes;
+use crate::terminal::json::versioned;
+use crate::terminal::talk::{Level, painted, says};
 use anyhow::Result;
 use mahala_io::pairs::PairsError;
 use mahala_io::{ReadError, WriteError};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::error::Error;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes a line to stderr.
+/// Writes a line to stderr; with `--quiet` warnings alone.
 pub(crate) fn print_message(message: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable(message));
+    if says(Level::Normal) || message.starts_with("warning: ") {
+        let _ = writeln!(std::io::stderr(), "{}", painted(&printable(message)));
+    }
+}
+
+/// Writes a line to stderr if `--verbose` asks for it.
+pub(crate) fn print_detail(message: &str) {
+    if says(Level::Verbose) {
+        print_message(message);
+    }
+}
+
+/// Says what was written: its name, what is in it, its size. Nothing is said of standard output.
+pub(crate) fn tell_written(path: &Path, what: &str) {
+    if path.as_os_str() == "-" {
+        return;
+    }
+    let size = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    let size = size.map_or(String::new(), |file| format!(", {}", bytes(file.len())));
+    print_message(&format!("wrote {}: {what}{size}", path.display()));
+}
+
+/// Writes an object to stdout.
+pub(crate) fn print_json(schema: &str, fields: Value) -> Result<()> {
+    print_result(&format!("{:#}\n", versioned(schema, fields)))
 }
 
 /// Writes notes to stderr, each on a line of its own.

@@ -1,16 +1,21 @@
 //! Progress on stderr: only on a terminal, and only for what takes more than a second.
 
+use crate::terminal::format::seconds;
+use crate::terminal::message::print_detail;
+use crate::terminal::talk::{Level, says};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mahala::progress::{Step, Stop};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A bar or spinner that appears after a second.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    shown: ProgressBar,
     over: Arc<AtomicBool>,
+    message: String,
+    start: Instant,
 }
 
 impl Bar {
@@ -35,12 +40,12 @@ impl Bar {
         let (later_bar, later_over) = (bar.clone(), Arc::clone(&over));
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_secs(1));
-            if !later_over.load(Ordering::Relaxed) {
+            if !later_over.load(Ordering::Relaxed) && says(Level::Normal) {
                 later_bar.set_draw_target(ProgressDrawTarget::stderr());
                 later_bar.enable_steady_tick(Duration::from_millis(200));
             }
         });
-        Self { bar, over }
+        Self { shown: bar, over, message: message.to_owned(), start: Instant::now() }
     }
 
     /// Shows how far a computation of the library is, and lets it go on.
@@ -53,18 +58,18 @@ impl Bar {
 
     /// Shows how far the work is.
     pub(crate) fn at(&self, done: usize, total: usize) {
-        self.bar.set_length(total as u64);
-        self.bar.set_position(done as u64);
+        self.shown.set_length(total as u64);
+        self.shown.set_position(done as u64);
     }
 
     /// Says something else.
     pub(crate) fn tell(&self, message: &str) {
-        self.bar.set_message(crate::terminal::message::printable(message).into_owned());
+        self.shown.set_message(crate::terminal::message::printable(message).into_owned());
     }
 
     /// One more step is done.
     pub(crate) fn step(&self) {
-        self.bar.inc(1);
+        self.shown.inc(1);
     }
 
     /// Takes the bar away.
@@ -76,6 +81,8 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        self.bar.finish_and_clear();
+        self.shown.finish_and_clear();
+        let took = seconds(self.start.elapsed().as_secs_f64());
+        print_detail(&format!("{}: {took}", self.message));
     }
 }

@@ -3,7 +3,7 @@
 use crate::lists::*;
 
 /// The commands that are tried; each of their options is in a list below.
-pub(crate) const COMMANDS: [&str; 14] = [
+pub(crate) const COMMANDS: [&str; 16] = [
     "fit",
     "evaluate",
     "adapt",
@@ -16,6 +16,8 @@ pub(crate) const COMMANDS: [&str; 14] = [
     "pairs",
     "moments",
     "merge",
+    "methods",
+    "man",
     "inspect",
     "export",
 ];
@@ -161,6 +163,8 @@ impl Cell {
                 Some("the columns a model wants are picked by name; pairs judge it")
             }
             ("--chunks", "fit" | "evaluate") if source == "chunks" => Some("g is the column before the last"),
+            ("--quiet", _) => Some("it leaves out what is said, where something is"),
+            ("--color", _) => Some("nothing that is said here has colours"),
             ("--keep-best", _) => Some("it says what Ctrl-C does"),
             ("--format", "export") => Some("it says what the name says, too"),
             ("--keep-rows", "fit") if source == "moments and rows" => {
@@ -222,6 +226,8 @@ fn lists(command: &str) -> Vec<&'static [Case]> {
         "pairs" => vec![READ, PAIRS],
         "moments" => vec![READ, MOMENTS],
         "merge" => vec![MERGE],
+        "methods" => vec![METHODS_LIST],
+        "man" => vec![MAN],
         "inspect" => vec![INSPECT],
         _ => vec![EXPORT],
     }
@@ -230,7 +236,7 @@ fn lists(command: &str) -> Vec<&'static [Case]> {
 /// The long names of the options that are tried.
 pub(crate) fn options_of(command: &str) -> Vec<String> {
     let long = |case: &Case| if case.name == "-k" { "--k".to_owned() } else { case.name.to_owned() };
-    lists(command).into_iter().flatten().map(long).collect()
+    lists(command).into_iter().flatten().chain(GLOBAL).map(long).collect()
 }
 
 fn context(command: &'static str, method: &'static str, source: &'static str, line: &str) -> Context {
@@ -311,8 +317,10 @@ fn contexts() -> Vec<Context> {
     }
     let adapted = "--output OUT.st --json --metric l2";
     all.push(context("adapt", "", "labels", &format!("t.csv --label y {adapted}")));
-    all.push(context("adapt", "", "pairs", &format!("t.csv --label y --pairs pairs.csv {adapted}")));
+    all.push(context("adapt", "", "pairs", "t.csv --label y --pairs pairs.csv --output OUT.st --metric l2"));
     all.push(context("retrieval", "", "labels", "t.csv --label y"));
+    all.push(context("methods", "", "", "lda"));
+    all.push(context("man", "", "", "pages"));
     all.push(context("moments", "", "", "t.csv --label y --output OUT.moments"));
     all.push(context("merge", "", "", "t.moments moved.moments --output OUT.moments"));
     all
@@ -321,7 +329,7 @@ fn contexts() -> Vec<Context> {
 /// Every cell.
 pub(crate) fn cells() -> Vec<Cell> {
     let of = |context: Context| {
-        let options = lists(context.command).into_iter().flatten().copied();
+        let options = lists(context.command).into_iter().flatten().chain(GLOBAL).copied();
         let precomputed = context.source == "kernel:precomputed";
         let automatic = context.method.starts_with("auto");
         let weighted = context.source == "weights";

@@ -40,6 +40,7 @@ pub(crate) const STEER: &[Case] = &[
     case("--max-iterations", "1"),
     case("--time-limit", "0.000000001"),
     case("--keep-best", ""),
+    case("--params", "other.st"),
     case("--criterion", "map@r|mrr|eer"),
     case("--similarity", "cosine"),
     case("--folds-over", "classes"),
@@ -158,8 +159,13 @@ pub(crate) const RETRIEVAL: &[Case] = &[
     case("--threads", "1"),
 ];
 
-pub(crate) const TRANSFORM: &[Case] =
-    &[case("--output", "OUT.csv"), case("--label", "y"), case("--stream", ""), case("--threads", "1")];
+pub(crate) const TRANSFORM: &[Case] = &[
+    needing("--json", "", "--output OUT.csv"),
+    case("--output", "OUT.csv"),
+    case("--label", "y"),
+    case("--stream", ""),
+    case("--threads", "1"),
+];
 
 pub(crate) const PREDICT: &[Case] = &[
     case("--label", "y"),
@@ -168,6 +174,8 @@ pub(crate) const PREDICT: &[Case] = &[
     case("--k", "17"),
     case("--stream", ""),
     case("--output", "OUT.csv"),
+    case("--probabilities", ""),
+    case("--json", ""),
     case("--threads", "1"),
 ];
 
@@ -176,6 +184,7 @@ pub(crate) const NEIGHBORS: &[Case] = &[
     case("--label", "y"),
     case("--k", "2"),
     case("--output", "OUT.csv"),
+    needing("--json", "", "--output OUT.csv"),
     case("--threads", "1"),
 ];
 
@@ -186,17 +195,28 @@ pub(crate) const PAIRS: &[Case] = &[
     case("--probabilities", ""),
     case("--output", "OUT.csv"),
     case("--json", ""),
+    needing("--each", "", "--json"),
     case("--threads", "1"),
 ];
 
-pub(crate) const MOMENTS: &[Case] =
-    &[needing("--label", "g", "--ignore y"), case("--output", "OUT.moments"), case("--threads", "1")];
-pub(crate) const MERGE: &[Case] = &[case("--output", "OUT.moments"), case("--threads", "1")];
+pub(crate) const MOMENTS: &[Case] = &[
+    needing("--label", "g", "--ignore y"),
+    case("--output", "OUT.moments"),
+    case("--json", ""),
+    case("--threads", "1"),
+];
+pub(crate) const METHODS_LIST: &[Case] = &[case("--json", ""), case("--threads", "1")];
+pub(crate) const MAN: &[Case] = &[case("--threads", "1")];
+/// Options of every command.
+pub(crate) const GLOBAL: &[Case] = &[case("--quiet", ""), case("--verbose", ""), case("--color", "always")];
+pub(crate) const MERGE: &[Case] =
+    &[case("--output", "OUT.moments"), case("--json", ""), case("--threads", "1")];
 pub(crate) const INSPECT: &[Case] = &[case("--json", ""), case("--threads", "1")];
 pub(crate) const EXPORT: &[Case] = &[
     case("--output", "OUT.csv"),
     case("--format", "json"),
     case("--what", "matrix"),
     case("--f32", ""),
+    case("--json", ""),
     case("--threads", "1"),
 ];

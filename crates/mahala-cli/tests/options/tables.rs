@@ -65,6 +65,7 @@ fn models(place: &Place) {
         "moments t.csv --label y -o t.moments",
         "moments moved.csv --label y -o moved.moments",
         "fit t.csv --label y --method gmml -o gmml.st",
+        "fit t.csv --label y --method gmml --t 0.93 --lambda 1000 -o other.st",
         "fit t.csv --label y --method gmml --calibrate platt -o calibrated.st",
         "fit t.csv --label y --method gmml --kernel rbf -o kernel.st",
         "fit t.csv --label y --method gmml --local class -o local.st",

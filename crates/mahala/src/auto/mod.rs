@@ -112,6 +112,8 @@ pub struct AutoFit {
     pub kernel: Option<(KernelChoice, KernelMap)>,
     /// How it was made: the sum of what these recipes give, each in the size of its neighbourhoods; the best first.
     pub recipes: Vec<Recipe>,
+    /// What each of them weighs in the sum; together 1.
+    pub weights: Vec<f64>,
     /// The cross-validated error.
     pub error: f64,
     /// Everything tried, in order.
@@ -154,6 +156,8 @@ pub struct Trial {
     /// What recipes are compared by: the error averaged over k − 2, k (twice) and k + 2 neighbours, for it is less noisy; other
     /// criteria as they are.
     pub smoothed: f64,
+    /// The held-out queries it was tried on: fewer for one that was dropped early, whose error is then a rough one.
+    pub queries: usize,
 }
 
 impl Gmml {
@@ -332,10 +336,12 @@ impl Auto {
             }
         };
         let error = blended.error;
+        let sum: f64 = blended.members.iter().map(|member| member.1).sum();
+        let weights: Vec<f64> = blended.members.iter().map(|member| member.1 / sum).collect();
         let recipes: Vec<Recipe> = blended.members.into_iter().map(|member| member.0).collect();
         let chosen =
             kernel.as_ref().map(|kernel| KernelChoice { landmarks: landmarks_for(part.len()), ..kernel.0 });
-        let mut reason = reason(&recipes, chosen, &trials, error, self.criterion) + &other;
+        let mut reason = report::reason(&recipes, chosen, &trials, error, self.criterion) + &other;
         if cut_short {
             reason += "; the search was cut short";
         }
@@ -350,6 +356,7 @@ impl Auto {
             metric,
             kernel,
             recipes,
+            weights,
             error,
             trials,
             reason,
@@ -424,35 +431,4 @@ fn splits<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Opti
     type Parts = Option<(usize, Vec<(Vec<usize>, Vec<usize>)>)>;
     let Some((n, parts)) = Parts::deserialize(from)? else { return Ok(None) };
     Folds::given(n, parts).map(Some).map_err(serde::de::Error::custom)
-}
-
-/// What speaks for these recipes.
-fn reason(
-    recipes: &[Recipe],
-    kernel: Option<KernelChoice>,
-    trials: &[Trial],
-    error: f64,
-    criterion: Criterion,
-) -> String {
-    let tried = trials.len();
-    if tried == 0 {
-        return "nothing was tried".to_owned();
-    }
-    let shown = |error: f64| match criterion {
-        Criterion::KnnError => format!("{:.2} % wrong", 100.0 * error),
-        Criterion::BalancedError => format!("balanced error {:.2} %", 100.0 * error),
-        Criterion::Eer => format!("equal error rate {:.2} %", 100.0 * error),
-        other => format!("{other} {:.2} %", 100.0 * (1.0 - error)),
-    };
-    let alone = trials.iter().find(|trial| trial.kernel == kernel && trial.recipe == recipes[0]);
-    let best = alone.map_or(error, |trial| trial.error);
-    match recipes {
-        [_] => format!("the best of {tried} recipes: {}", shown(error)),
-        _ => format!(
-            "the best {} of {tried} recipes that start differently: together {}, the best alone {}",
-            recipes.len(),
-            shown(error),
-            shown(best),
-        ),
-    }
 }

@@ -443,6 +443,7 @@ impl<'a, 'w> Search<'a, 'w> {
     pub(crate) fn extend(&mut self, trial: usize, losses: &Losses) {
         self.losses[trial].extend(losses);
         (self.trials[trial].smoothed, self.trials[trial].error) = self.losses[trial].means();
+        self.trials[trial].queries = self.losses[trial].len();
     }
 
     /// Enters what was tried into the table.
@@ -453,7 +454,7 @@ impl<'a, 'w> Search<'a, 'w> {
                 continue;
             }
             let (smoothed, error) = losses.means();
-            self.trials.push(Trial { recipe, kernel: None, error, smoothed });
+            self.trials.push(Trial { recipe, kernel: None, error, smoothed, queries: losses.len() });
             self.losses.push(losses);
         }
     }

@@ -28,7 +28,7 @@ use mahala_io::Table;
 use mahala_io::tuples::{read_quadruplets, read_triplets};
 use rayon::prelude::*;
 use report::{Outcome, Subject, figure, table_of, to_json, to_text};
-use serde_json::json;
+use serde_json::{Value, json};
 use splits::{Run, Split, Units, check_runs, draw_runs};
 use std::path::Path;
 use std::time::Instant;
@@ -179,7 +179,7 @@ fn measure(method: &Configured, material: &Material, split: &Split) -> Result<(f
 }
 
 /// What `evaluate` says of labelled rows without options, over so many runs: the table and the verdict.
-pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Result<String> {
+pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Result<(String, Value)> {
     let draw = |run: usize| -> Result<Run> {
         let folds = Folds::new(data.len(), 2, &mut Random::new(gmml.seed, run as u64))?;
         let split = |fold| {
@@ -210,5 +210,9 @@ pub(crate) fn compare_on_halves(data: &Dataset, gmml: &Gmml, runs: usize) -> Res
     };
     let outcomes = compare(&methods, &Material::Labelled(labelled), &runs)?;
     let verdict = Verdict::of(&outcomes, &over(&runs, None)).context("nothing to compare")?;
-    Ok(format!("{}\n{verdict}\n", table_of(Measure::Votes, &outcomes)))
+    let json = json!({
+        "results": outcomes.iter().map(|outcome| outcome.to_json(Measure::Votes)).collect::<Vec<Value>>(),
+        "verdict": verdict.to_json(),
+    });
+    Ok((format!("{}\n{verdict}\n", table_of(Measure::Votes, &outcomes)), json))
 }

@@ -9,8 +9,8 @@ use crate::commands::{load_model, with_outside};
 use crate::options::evaluate::Evaluate;
 use crate::options::method::Method;
 use crate::options::target::PairsArg;
-use crate::terminal::json::versioned;
-use crate::terminal::message::{print_message, print_result};
+use crate::terminal::message::{print_json, print_message, print_result};
+use crate::terminal::progress::Bar;
 use crate::terminal::{format, table};
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
@@ -37,6 +37,7 @@ pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
     let label = args.target.label.as_ref();
     let mut data = args.input.read_for(&model, args.data(), label)?;
     let source = data.source.clone();
+    let progress = Bar::spinner(&format!("judging {} on {source}", path.display()));
     let (compared, verdict, votes) = if args.target.has_pairs() {
         (of_constraints(args, &model, &mut data)?, None, None)
     } else {
@@ -47,22 +48,20 @@ pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
         let (compared, verdict) = among_themselves(args, &model, &rows, &labels, k)?;
         (vec![compared], verdict, votes)
     };
+    progress.finish();
     let n = data.n;
     if args.json {
         let result =
             |one: &Compared| json!({"measure": one.title, "model": one.model, "euclidean": one.plain});
-        return print_result(&format!(
-            "{:#}\n",
-            versioned(
-                "evaluate-model",
-                json!({
-                    "model": path.display().to_string(), "dataset": source, "n": n,
-                    "results": compared.iter().map(result).collect::<Vec<Value>>(),
-                    "votes_of_the_model": votes.map(|(wrong, tested)| json!({"wrong": wrong, "tested": tested})),
-                    "verdict": verdict.as_ref().map(Verdict::to_json),
-                }),
-            )
-        ));
+        return print_json(
+            "evaluate-model",
+            json!({
+                "model": path.display().to_string(), "dataset": source, "n": n,
+                "results": compared.iter().map(result).collect::<Vec<Value>>(),
+                "votes_of_the_model": votes.map(|(wrong, tested)| json!({"wrong": wrong, "tested": tested})),
+                "verdict": verdict.as_ref().map(Verdict::to_json),
+            }),
+        );
     }
     let shown: Vec<Vec<String>> = compared
         .iter()

@@ -121,7 +121,7 @@ impl Outcome {
         self.counts.iter().fold(Count::default(), add)
     }
 
-    fn to_json(&self, measure: Measure) -> Value {
+    pub(super) fn to_json(&self, measure: Measure) -> Value {
         let errors = self.errors();
         let (error_mean, error_std) = mean_and_std(&errors);
         let Count { wrong, tested } = self.total();

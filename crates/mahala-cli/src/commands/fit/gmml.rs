@@ -2,15 +2,16 @@
 
 use crate::commands::constraints::{Given, given_pairs};
 use crate::commands::dataset::{dataset, labels, rows};
+use crate::commands::described;
 use crate::commands::explain::explain;
-use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::commands::fit::{keeps_rows, rows_not_kept};
 use crate::commands::label_sets::LabelSets;
 use crate::options::extensions::LocalBy;
 use crate::options::fit::{Fit, KeepRows};
 use crate::options::target::PairsArg;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
-use crate::terminal::message::print_result;
+use crate::terminal::message::{print_json, tell_written};
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::SparseRows;
@@ -76,7 +77,7 @@ pub(super) fn write_and_report(
             "rank": model.metric.rank(), "t": learned.t, "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print_result(&format!("{summary:#}\n"));
+        return print_json("fit", summary);
     }
     report(args, learned, data);
     Ok(())
@@ -264,9 +265,7 @@ fn report(args: &Fit, learned: &Learned, data: &Table) {
         print_message(&format!("warning: {reason}"));
     }
     notes(args, learned, data).iter().for_each(|note| print_message(&format!("note: {note}")));
-    if !is_stdout(args) {
-        print_message(&format!("wrote {}", args.output.display()));
-    }
+    tell_written(&args.output, &described(&learned.model));
 }
 
 /// How t was chosen, and how good it was.

@@ -3,18 +3,19 @@
 use crate::commands::configured::{Configured, Setup, configure};
 use crate::commands::constraints::{Given, chunks, given_pairs, one_table};
 use crate::commands::dataset::{dataset, rows};
+use crate::commands::described;
 use crate::commands::explain::explain_setting;
+use crate::commands::fit::choice::in_words;
 use crate::commands::fit::gmml::labels_to_keep;
-use crate::commands::fit::{is_stdout, keeps_rows, rows_not_kept};
+use crate::commands::fit::{keeps_rows, rows_not_kept};
 use crate::options::fit::Fit;
 use crate::options::learn::RankArg;
 use crate::options::method::Method;
 use crate::options::target::PairsArg;
 use crate::terminal::format;
 use crate::terminal::message::print_message;
-use crate::terminal::message::print_result;
+use crate::terminal::message::{print_json, tell_written};
 use crate::terminal::progress::Bar;
-use crate::terminal::table;
 use anyhow::{Context as _, Result};
 use mahala::learner::{Learned, Report, Training};
 use mahala::metric::{
@@ -27,7 +28,7 @@ use mahala::{Gmml, Labels, Model};
 use mahala_io::AtomicFile;
 use mahala_io::Table;
 use mahala_io::tuples::{read_quadruplets, read_triplets};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Learns, writes, reports.
 pub(super) fn fit_method(
@@ -85,7 +86,7 @@ pub(super) fn fit_method(
             "rank": model.metric.rank(), "threshold": model.threshold,
             "params": model.params, "diagnostics": model.diagnostics,
         });
-        return print_result(&format!("{summary:#}\n"));
+        return print_json("fit", summary);
     }
     tell(args, method.method, data, &model, &report);
     Ok(())
@@ -193,15 +194,13 @@ fn tell(args: &Fit, method: Method, data: &Table, model: &Model, report: &Report
         print_message(&format!("{iterations}{objective}: {}", report.outcome));
     }
     if let Some(choice) = &report.choice {
-        choice_in_words(choice).iter().for_each(|line| print_message(line));
+        in_words(choice).iter().for_each(|line| print_message(line));
     }
     if let Some(note) = without_weight(data, model) {
         print_message(&format!("note: {note}"));
     }
     rows_not_kept(data, model).iter().for_each(|note| print_message(&format!("note: {note}")));
-    if !is_stdout(args) {
-        print_message(&format!("wrote {}", args.output.display()));
-    }
+    tell_written(&args.output, &described(model));
 }
 
 /// Columns that change no distance; with a kernel all may.
@@ -213,50 +212,4 @@ fn without_weight(data: &Table, model: &Model) -> Option<String> {
     let idle = |j: &usize| l.col(*j).iter().all(|x| *x == 0.0);
     let names: Vec<&str> = (0..l.ncols()).filter(idle).map(|j| &*data.names[j]).collect();
     (!names.is_empty()).then(|| format!("columns with weight 0: {}", format::first_names(&names)))
-}
-
-/// What the method chose; the automatic mode also why, and the best of what it tried.
-fn choice_in_words(choice: &Value) -> Vec<String> {
-    if let Some(gamma) = choice["gamma"].as_f64() {
-        return vec![format!("chose: gamma = {gamma}")];
-    }
-    if choice["trials"].is_null() {
-        let numbers = choice.as_object().into_iter().flatten().filter(|(_, value)| value.is_number());
-        return numbers.map(|(key, value)| format!("{key} = {value}")).collect();
-    }
-    let text = |key: &str| choice[key].as_str().unwrap_or_default().to_owned();
-    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    let recipe = |value: &Value| value["recipe"].as_str().unwrap_or_default().to_owned();
-    let chosen: Vec<String> = choice["recipes"].as_array().into_iter().flatten().map(recipe).collect();
-    let mut lines: Vec<String> = chosen.iter().map(|recipe| format!("chose: {recipe}")).collect();
-    if let Some(name) = choice["known_as"].as_str() {
-        lines.push(format!("this is {name}"));
-    }
-    let folds = format::count(choice["folds"].as_u64().unwrap_or(0), "fold");
-    let cost = format!("over {folds}; work of {:.1} plain fits", number(&choice["cost"]));
-    if choice["trials"].as_array().is_none_or(Vec::is_empty) {
-        lines.push(text("reason"));
-        return lines;
-    }
-    let them = if chosen.len() == 1 { "it is" } else { "they are" };
-    lines.push(format!("because {them} {}, {cost}", text("reason")));
-    lines.push(text("verdict"));
-    let mut trials: Vec<&Value> = choice["trials"].as_array().into_iter().flatten().collect();
-    trials.sort_by(|a, b| number(&a["smoothed"]).total_cmp(&number(&b["smoothed"])));
-    let percent = |value: &Value| format!("{:.2}", 100.0 * number(value));
-    let row = |trial: &&Value| {
-        let recipe = recipe(trial);
-        let mark = if chosen.contains(&recipe) { "* " } else { "  " };
-        vec![format!("{mark}{recipe}"), percent(&trial["error"])]
-    };
-    let mut best: Vec<Vec<String>> = trials.iter().take(8).map(row).collect();
-    let references = choice["references"].as_array().into_iter().flatten();
-    best.extend(references.map(|one| {
-        vec![
-            format!("  {} (for comparison)", one["name"].as_str().unwrap_or_default()),
-            percent(&one["error"]),
-        ]
-    }));
-    lines.push(table::render(&["best of what was tried (* chosen)", "loss %"], &best));
-    lines
 }

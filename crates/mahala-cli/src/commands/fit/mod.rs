@@ -1,5 +1,6 @@
 //! `mahala fit`: learn a metric and write it to a file.
 
+mod choice;
 mod gmml;
 mod method;
 mod stream;

@@ -1,12 +1,13 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
+mod score;
+
 use crate::commands::dataset::{labels, transformed};
-use crate::commands::{create_output, load_model, with_outside};
+use crate::commands::{create_beside, load_model, searching, shown, with_outside};
 use crate::options::input::InputArgs;
-use crate::options::predict::Predict;
+use crate::options::predict::{Predict, Probabilities};
 use crate::terminal::format;
-use crate::terminal::message::print_message;
-use crate::terminal::message::print_notes;
+use crate::terminal::message::{print_json, print_notes, tell_written};
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
@@ -14,10 +15,11 @@ use mahala::local::LocalMaps;
 use mahala::neighbors::Neighbors;
 use mahala::{Knn, Labels, Model, Rows};
 use mahala_io::Block;
-use std::collections::BTreeSet;
+use score::Score;
+use serde_json::json;
 use std::io::Write as _;
 
-/// Predicts and writes `row,prediction,votes`.
+/// Predicts and writes `row,prediction,votes`, and probabilities if asked for.
 pub(crate) fn run(args: &Predict) -> Result<()> {
     let mut model = load_model(&args.model)?;
     if args.train.is_some() {
@@ -25,17 +27,20 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         model = with_outside(model);
     }
     let train = args.train.as_deref().unwrap_or(&args.model);
-    let mut output = create_output(&args.output, &[&args.model, &args.data, train])?;
+    let mut output = create_beside(&args.output, &[&args.model, &args.data, train], args.json)?;
     let (voters, labels) = voters(args, &model)?;
     let k = neighbours(args, &model, voters.len())?;
     let voting = Voting::new(args, &model, voters, labels, k)?;
-    let mut text = Text::default();
-    text.header()?;
+    let mut text = Text { writer: csv::Writer::from_writer(Vec::new()), probabilities: args.probabilities };
+    text.header(&voting.labels)?;
     let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
     let table =
         if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
     let (score, labelled) = if let Some(mut table) = table {
-        let found = voting.search(&transformed(&model, &mut table)?)?;
+        let z = transformed(&model, &mut table)?;
+        let progress = Bar::spinner(&searching(z.len(), voting.len()));
+        let found = voting.search(&z)?;
+        progress.finish();
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
         let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
         if args.label.is_some() {
@@ -65,9 +70,22 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         score.check(&voting.labels)?;
     }
     output.commit()?;
-    // The labels of a LIBSVM file are there unasked, and in a file of new rows often no classes.
-    if labelled && score.unknown < score.rows {
-        score.tell();
+    let names = voting.labels.names();
+    let columns = 3 + if args.probabilities.is_some() { names.len() } else { 0 };
+    tell_written(&args.output, &format::table(score.rows, columns));
+    let known = labelled && score.is_known();
+    if args.json {
+        return print_json(
+            "predict",
+            json!({
+                "model": args.model.display().to_string(), "dataset": args.data.display().to_string(),
+                "output": shown(&args.output), "rows": score.rows, "k": k, "classes": names,
+                "score": known.then(|| score.to_json(names)),
+            }),
+        );
+    }
+    if known {
+        score.tell(names);
     }
     Ok(())
 }
@@ -107,6 +125,11 @@ struct Found {
 }
 
 impl<'a> Voting<'a> {
+    /// How many rows vote.
+    fn len(&self) -> usize {
+        self.labels.codes().len()
+    }
+
     fn new(args: &Predict, model: &'a Model, voters: Rows, labels: Labels, k: usize) -> Result<Self> {
         let rows = match (&args.train, &model.local) {
             (Some(_), Some(_)) => bail!(
@@ -129,101 +152,19 @@ impl<'a> Voting<'a> {
     }
 }
 
-/// How many rows were predicted, how many of them wrongly, and how many are among those that vote.
-#[derive(Default)]
-struct Score {
-    rows: usize,
-    wrong: usize,
-    learned: usize,
-    /// Rows whose label is no class of those that vote, and some of these labels.
-    unknown: usize,
-    strange: BTreeSet<String>,
-}
-
-/// How many labels a message shows.
-const SHOWN: usize = 5;
-
-impl Score {
-    fn add(&mut self, other: Self) {
-        self.rows += other.rows;
-        self.wrong += other.wrong;
-        self.learned += other.learned;
-        self.unknown += other.unknown;
-        other.strange.into_iter().for_each(|label| self.meet_strange(label));
-    }
-
-    fn meet_strange(&mut self, label: String) {
-        if self.strange.len() < SHOWN {
-            self.strange.insert(label);
-        }
-    }
-
-    /// Counts a label that may be right, wrong, or none that could be predicted.
-    fn judge(&mut self, truth: &str, predicted: u32, classes: &[String]) {
-        let truth = canonical_label(truth);
-        if classes[predicted as usize] == truth {
-            return;
-        }
-        self.wrong += 1;
-        if !classes.iter().any(|class| *class == truth) {
-            self.unknown += 1;
-            self.meet_strange(truth.into_owned());
-        }
-    }
-
-    /// Errors cannot be counted where no label is a class.
-    fn check(&self, labels: &Labels) -> Result<()> {
-        if self.rows == 0 || self.unknown < self.rows {
-            return Ok(());
-        }
-        let more = if self.strange.len() < SHOWN { "" } else { ", …" };
-        let seen: Vec<&str> = self.strange.iter().map(String::as_str).collect();
-        bail!(
-            "none of the labels is a class of the rows that vote: the labels are {}{more}; the classes are {}\n\
-             hint: is --label the right column? Without --label, rows are predicted and no errors are counted",
-            seen.join(", "),
-            listed(labels.names())
-        );
-    }
-
-    fn tell(&self) {
-        // A row at distance 0 is most likely the row itself.
-        if 2 * self.learned > self.rows {
-            let learned = format::count(self.learned as u64, "row");
-            print_message(&format!(
-                "note: {learned} also among those that vote: the error comes out too small"
-            ));
-        }
-        if self.unknown > 0 {
-            let seen: Vec<&str> = self.strange.iter().map(String::as_str).collect();
-            print_message(&format!(
-                "note: {} with a label that is no class of the rows that vote ({}): counted as wrong",
-                format::count(self.unknown as u64, "row"),
-                seen.join(", ")
-            ));
-        }
-        let percent = 100.0 * self.wrong as f64 / self.rows as f64;
-        print_message(&format!("{} of {} wrong ({percent:.2} %)", self.wrong, self.rows));
-    }
-}
-
-fn listed(names: &[String]) -> String {
-    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
-    names[..names.len().min(SHOWN)].join(", ") + &more
-}
-
 /// Lines of the output.
-struct Text(csv::Writer<Vec<u8>>);
-
-impl Default for Text {
-    fn default() -> Self {
-        Self(csv::Writer::from_writer(Vec::new()))
-    }
+struct Text {
+    writer: csv::Writer<Vec<u8>>,
+    probabilities: Option<Probabilities>,
 }
 
 impl Text {
-    fn header(&mut self) -> Result<()> {
-        Ok(self.0.write_record(["row", "prediction", "votes"])?)
+    fn header(&mut self, labels: &Labels) -> Result<()> {
+        let mut header = vec!["row".to_owned(), "prediction".to_owned(), "votes".to_owned()];
+        if self.probabilities.is_some() {
+            header.extend(labels.names().iter().map(|name| format!("p_{name}")));
+        }
+        Ok(self.writer.write_record(&header)?)
     }
 
     /// Adds predictions; counts the wrong ones where the truth is known.
@@ -234,11 +175,19 @@ impl Text {
         numbers: &[u64],
         truth: &dyn Fn(usize) -> Option<&'a str>,
     ) -> Result<Score> {
-        let mut score = Score { rows: numbers.len(), ..Score::default() };
+        let mut score = Score::of(numbers.len());
+        let weights = match self.probabilities {
+            Some(Probabilities::Distance) => Some(found.neighbors.inverse_distances()),
+            _ => None,
+        };
         for (i, (&class, number)) in found.classes.iter().zip(numbers).enumerate() {
-            let votes = found.neighbors.votes(i, &voting.labels)[class as usize].to_string();
+            let votes = found.neighbors.votes(i, &voting.labels);
             let name = &voting.labels.names()[class as usize];
-            self.0.write_record([&number.to_string(), name, &votes])?;
+            let mut record = vec![number.to_string(), name.clone(), votes[class as usize].to_string()];
+            if self.probabilities.is_some() {
+                record.extend(shares(voting, found, i, weights.as_deref(), &votes).map(format::exact));
+            }
+            self.writer.write_record(&record)?;
             if let Some(truth) = truth(i) {
                 score.judge(truth, class, &voting.canonical);
             }
@@ -249,8 +198,28 @@ impl Text {
 
     /// The lines so far.
     fn take(&mut self) -> Result<Vec<u8>> {
-        Ok(std::mem::take(self).0.into_inner().map_err(csv::IntoInnerError::into_error)?)
+        let writer = std::mem::replace(&mut self.writer, csv::Writer::from_writer(Vec::new()));
+        Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
     }
+}
+
+/// Of the neighbours of one row, the share of each class, each neighbour counting its weight or 1.
+fn shares(
+    voting: &Voting<'_>,
+    found: &Found,
+    row: usize,
+    weights: Option<&[f64]>,
+    votes: &[usize],
+) -> impl Iterator<Item = f64> {
+    let mut sums: Vec<f64> = votes.iter().map(|&count| count as f64).collect();
+    if let Some(weights) = weights {
+        sums.fill(0.0);
+        let k = found.neighbors.k();
+        let of_row = found.neighbors.indices(row).iter().zip(&weights[row * k..(row + 1) * k]);
+        of_row.for_each(|(&i, weight)| sums[voting.labels.codes()[i] as usize] += weight);
+    }
+    let all: f64 = sums.iter().sum();
+    sums.into_iter().map(move |sum| sum / all)
 }
 
 /// The transformed rows that vote, and their labels.
