@@ -33,6 +33,9 @@ pub(crate) struct Transform {
     /// Read, transform and write a block at a time [default: above 256 MB of numbers]
     #[arg(long, help_heading = "Input")]
     pub stream: bool,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }
