@@ -161,6 +161,7 @@ fn check_judged(evaluate: &Evaluate, given: &Given) -> Result<()> {
         ("--pairs all or sampled", given.has("pairs") && !from_file),
         ("--second", given.has("second") && !from_file),
         ("--groups", given.has("groups") && target.has_pairs()),
+        ("--labels", given.has("labels") && target.has_pairs()),
         ("-k", given.has("k") && target.has_pairs()),
     ];
     match wrong.iter().find(|one| one.1) {
