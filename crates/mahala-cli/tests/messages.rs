@@ -101,7 +101,6 @@ fn files_that_are_no_tables_are_called_what_they_are() {
         ("marked.csv", &marked[..], "the file is UTF-32, not UTF-8"),
         ("t.arrow", b"ARROW1\0\0\xff\xff\xff\xff", "this is an Arrow or Feather file"),
         ("t.feather", b"FEA1\0\0\0\0....", "this is a Feather file"),
-        ("t.npz", b"PK\x03\x04\x14\0\0\0", "this is a ZIP archive (NPZ, XLSX)"),
         ("t.pkl", b"\x80\x04\x95\x10\0\0\0\0", "this is a pickle"),
         ("t.h5", b"\x89HDF\r\n\x1a\n", "this is an HDF5 file"),
     ] {

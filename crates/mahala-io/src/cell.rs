@@ -7,6 +7,8 @@ pub(crate) enum Cell {
     Number(f64),
     /// A finite number written with a decimal comma.
     Comma(f64),
+    /// `true` or `false`, as programs write them.
+    Boolean(bool),
     /// Nothing, or one of the usual words for nothing.
     Missing,
     /// A number beyond the largest double, or the word for infinity.
@@ -24,8 +26,18 @@ pub(crate) fn parse_cell(cell: &[u8]) -> Cell {
         Ok(value) if value.is_nan() => Cell::Missing,
         Ok(_) => Cell::Infinite,
         Err(_) if is_missing(cell) => Cell::Missing,
+        Err(_) if boolean(cell).is_some() => boolean(cell).map_or(Cell::Text, Cell::Boolean),
         Err(_) if cell.contains(&b',') => parse_with_comma(cell),
         Err(_) => Cell::Text,
+    }
+}
+
+/// The truth value that a cell says in one of the spellings that labels know, too.
+fn boolean(cell: &[u8]) -> Option<bool> {
+    match cell {
+        b"true" | b"True" | b"TRUE" => Some(true),
+        b"false" | b"False" | b"FALSE" => Some(false),
+        _ => None,
     }
 }
 
@@ -68,7 +80,7 @@ fn parse_with_comma(cell: &[u8]) -> Cell {
     }
 }
 
-/// Whether the cell is a number of some kind, finite or not.
+/// Whether the cell is a number of some kind, finite or not, or a truth value.
 pub(crate) fn is_numeric(cell: &[u8]) -> bool {
     !matches!(parse_cell(cell), Cell::Text | Cell::Missing)
 }

@@ -44,8 +44,8 @@ pub(crate) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Re
     let left_out = left_out(source, names, label, options)?;
     let kept: Vec<usize> = (0..names.len()).filter(|&j| !left_out[j]).collect();
     let features = match &options.features {
-        Some(wanted) if columns.named => pick(source, names, wanted)?,
-        Some(wanted) => by_position(source, kept, wanted.len())?,
+        Some(wanted) if columns.named && !options.by_position => pick(source, names, wanted)?,
+        Some(wanted) => by_position(source, kept, wanted.len(), columns.named)?,
         None => distinct(source, names, kept)?,
     };
     if names.is_empty() {
@@ -96,7 +96,14 @@ fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>,
             list(&missing),
             list(names)
         );
-        return Err(ReadError::new(source, message));
+        let error = ReadError::new(source, message);
+        return Err(if are_numbered(wanted) {
+            error.hint(
+                "the model was learned on columns without names; --by-position takes those of the file in their order",
+            )
+        } else {
+            error
+        });
     }
     let found: Vec<usize> = wanted.iter().filter_map(find).collect();
     for &first in &found {
@@ -108,13 +115,26 @@ fn pick(source: &str, names: &[String], wanted: &[String]) -> Result<Vec<usize>,
     Ok(found)
 }
 
-fn by_position(source: &str, kept: Vec<usize>, wanted: usize) -> Result<Vec<usize>, ReadError> {
+/// Whether columns have the names that those without names get: `f1`, `f2`, …
+pub fn are_numbered(names: &[String]) -> bool {
+    (1..).zip(names).all(|(j, name): (usize, &String)| {
+        name.strip_prefix('f').is_some_and(|digits| digits == j.to_string())
+    })
+}
+
+fn by_position(source: &str, kept: Vec<usize>, wanted: usize, named: bool) -> Result<Vec<usize>, ReadError> {
     if kept.len() == wanted {
         return Ok(kept);
     }
+    let kept = kept.len();
+    if named {
+        let message =
+            format!("the model has {wanted} features, but the file has {kept} columns beside the label");
+        return Err(ReadError::new(source, message)
+            .hint("name the label with --label, or leave columns out with --ignore"));
+    }
     let message = format!(
-        "the model has {wanted} features, but the file has {} columns beside the label, without names",
-        kept.len()
+        "the model has {wanted} features, but the file has {kept} columns beside the label, without names"
     );
     Err(ReadError::new(source, message)
         .hint("name the label with --label, leave columns out with --ignore, or add a header"))

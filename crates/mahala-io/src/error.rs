@@ -84,7 +84,7 @@ impl ReadError {
                 .hint("the file is truncated; copy or download it again")
                 .caused_by(error),
             io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-                Self::new(source, format!("the gzip data are damaged ({error})"))
+                Self::new(source, format!("the compressed data are damaged ({error})"))
                     .hint("copy or download the file again")
                     .caused_by(error)
             }

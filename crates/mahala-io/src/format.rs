@@ -11,6 +11,7 @@ pub(crate) fn find_format(path: &Path, source: &Source, options: &ReadOptions) -
     let seen = match source.magic {
         None => None,
         Some(Magic::Npy) => Some((Format::Npy, "an NPY")),
+        Some(Magic::Zip) => Some((Format::Npz, "an NPZ")),
         Some(Magic::Parquet) => Some((Format::Parquet, "a Parquet")),
         Some(Magic::Other(name, remedy)) => {
             let message = format!("this is {name}, which is not read as a table");
@@ -32,9 +33,11 @@ pub(crate) fn find_format(path: &Path, source: &Source, options: &ReadOptions) -
 
 /// Refuses options that mean nothing in a file of this format.
 fn check_options(format: Format, source: &Source, options: &ReadOptions) -> Result<(), ReadError> {
+    check_arrays(format, source, options)?;
     let name = match format {
         Format::Csv | Format::Tsv => return Ok(()),
         Format::Npy => "an NPY",
+        Format::Npz => "an NPZ",
         Format::Libsvm => "a LIBSVM",
         Format::Parquet => "a Parquet",
     };
@@ -51,12 +54,28 @@ fn check_options(format: Format, source: &Source, options: &ReadOptions) -> Resu
     Ok(())
 }
 
+/// Refuses what only archives of arrays and sparse text have, in other files.
+fn check_arrays(format: Format, source: &Source, options: &ReadOptions) -> Result<(), ReadError> {
+    let only = [
+        ("--array", options.array.is_some() && format != Format::Npz, "archives of arrays (NPZ)"),
+        ("--zero-based", options.zero_based && format != Format::Libsvm, "sparse text (LIBSVM)"),
+    ];
+    match only.iter().find(|one| one.1) {
+        Some((option, _, files)) => {
+            let message = format!("{option} has no effect on this file; it is for {files}");
+            Err(ReadError::new(&source.name, message).hint(format!("leave {option} out")))
+        }
+        None => Ok(()),
+    }
+}
+
 pub(crate) fn format_of_name(path: &Path) -> Format {
     let name = path.to_string_lossy().to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let name = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     match name.rsplit('.').next() {
         Some("tsv" | "tab") => Format::Tsv,
         Some("npy") => Format::Npy,
+        Some("npz") => Format::Npz,
         Some("svm" | "libsvm" | "svmlight") => Format::Libsvm,
         Some("parquet" | "pq") => Format::Parquet,
         _ => Format::Csv,

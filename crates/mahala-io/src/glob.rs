@@ -16,7 +16,7 @@ pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         if tables.is_empty() {
             let seen = if names.is_empty() { without_files(path) } else { list(&names) };
             return Err(ReadError::new(shown, format!("the folder has no tables: {seen}")).hint(
-                "files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz after that",
+                "files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz or .zst after that",
             ));
         }
         return Ok(tables.into_iter().map(|name| path.join(name)).collect());
@@ -57,7 +57,7 @@ fn without_files(folder: &Path) -> String {
 /// Whether the name ends like that of a table; names that begin with a dot or an underscore are for programs.
 fn is_table(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let plain = name.strip_suffix(".gz").unwrap_or(&name);
+    let plain = name.strip_suffix(".gz").or(name.strip_suffix(".zst")).unwrap_or(&name);
     !name.starts_with(['.', '_']) && ENDS.iter().any(|end| plain.ends_with(end))
 }
 

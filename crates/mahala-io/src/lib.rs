@@ -3,7 +3,7 @@
 //! ```text
 //! CSV, TSV ──▶ blocks of text ──┐
 //! Parquet ───▶ blocks of columns ┴▶ Stream ─▶ Block, Block, … ─▶ Table
-//! NPY, LIBSVM ───────────────────────────────▶ Block, Block, … ─▶ Table
+//! NPY, NPZ, LIBSVM ──────────────────────────▶ Block, Block, … ─▶ Table
 //! ```
 //!
 //! - [`read_table`] reads all rows of a file, of a folder or of a pattern into memory; a [`Stream`] gives one [`Block`]
@@ -42,9 +42,11 @@ mod error;
 mod format;
 mod glob;
 pub mod judgements;
+mod label_file;
 mod libsvm;
 mod missing;
 pub mod npy;
+mod npz;
 mod options;
 pub mod pairs;
 #[cfg(feature = "parquet")]
@@ -67,6 +69,7 @@ mod tests;
 pub use atomic_file::{AtomicFile, write_atomic};
 pub use block::Block;
 pub use column_ref::ColumnRef;
+pub use columns::are_numbered;
 pub use error::ReadError;
 pub use mahala::model::remove_unfinished;
 pub use options::{Format, Header, Missing, ReadOptions};

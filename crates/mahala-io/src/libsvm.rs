@@ -1,4 +1,4 @@
-//! Sparse text: `label index:value index:value …`, indices from 1, ascending; absent values are 0.
+//! Sparse text: `label index:value index:value …`, indices from 1 (or, if so told, from 0), ascending; absent values are 0.
 //!
 //! Rows that are sparse and wide stay sparse where the command can use them so; others become dense.
 
@@ -22,7 +22,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadE
     let (name, reader) = plain_text(source)?;
     // No line holds its own end, so that every record is one cell: the line.
     let mut lines = RecordReader::new(&name, reader, b'\n');
-    let mut sparse = Sparse::default();
+    let mut sparse = Sparse { zero_based: options.zero_based, ..Sparse::default() };
     while lines.advance()? {
         let place = || at(&name, "line", lines.line());
         let text = lines.cell(0);
@@ -64,6 +64,8 @@ struct Sparse {
     rows: Vec<Row>,
     largest: u32,
     labelled: bool,
+    /// Whether the first feature has index 0 in the file; here it has index 1.
+    zero_based: bool,
 }
 
 struct Row {
@@ -109,7 +111,8 @@ impl Sparse {
         let mut last = 0;
         for token in tokens {
             let (index, value) = pair(token)?;
-            check_order(token, index, last)?;
+            let index = index + u32::from(self.zero_based);
+            check_order(token, index, last, self.zero_based)?;
             self.pairs.push((index, value));
             last = index;
         }
@@ -152,6 +155,7 @@ impl Sparse {
         Ok(Table {
             source: source.to_owned(),
             n: self.rows.len(),
+            records: self.rows.len() as u64,
             names: plan.names,
             rows: Vec::new(),
             sparse: Some(rows),
@@ -197,7 +201,7 @@ impl Sparse {
             table.add(block)?;
         }
         check_rows(source, &tally)?;
-        table.finish(&policy, &tally.gaps, options.missing, tally.notes(options.missing))
+        table.finish(&policy, &tally, options.missing, tally.notes(options.missing))
     }
 }
 
@@ -239,13 +243,14 @@ fn pair(token: &[u8]) -> Result<(u32, f64), Wrong> {
     }
 }
 
-fn check_order(token: &[u8], index: u32, last: u32) -> Result<(), Wrong> {
+fn check_order(token: &[u8], index: u32, last: u32, zero_based: bool) -> Result<(), Wrong> {
     let shown = excerpt(token);
     if index == 0 {
         let message = format!("{shown}: indices begin at 1, not at 0");
-        return Err(Wrong::new(message).hint("add 1 to every index of the file"));
+        return Err(Wrong::new(message).hint("if the first feature has index 0: --zero-based"));
     }
     if index <= last {
+        let last = last.saturating_sub(u32::from(zero_based));
         let message = format!("{shown} follows index {last}: indices must ascend");
         return Err(Wrong::new(message).hint("sort the pairs of each line by index"));
     }

@@ -1,5 +1,7 @@
 //! How a file is to be read.
 
+use std::path::PathBuf;
+
 use crate::column_ref::ColumnRef;
 
 /// What to do about missing cells.
@@ -42,6 +44,8 @@ pub enum Format {
     Npy,
     /// Sparse text: label index:value index:value …
     Libsvm,
+    /// Arrays written by numpy.savez
+    Npz,
     /// Apache Parquet
     Parquet,
 }
@@ -51,10 +55,14 @@ pub enum Format {
 pub struct ReadOptions {
     /// The column that holds the label.
     pub label: Option<ColumnRef>,
+    /// A file with the label of each row, where no column has it.
+    pub labels: Option<PathBuf>,
     /// Columns that are neither features nor label.
     pub ignore: Vec<ColumnRef>,
     /// The features of a stored model: exactly these, in this order.
     pub features: Option<Vec<String>>,
+    /// Whether the features of a stored model are taken by position, whatever the columns of the file are called.
+    pub by_position: bool,
     /// Whether the first record names the columns.
     pub header: Header,
     /// The separator of a text table, if it is not to be found from the first lines.
@@ -65,6 +73,10 @@ pub struct ReadOptions {
     pub means: Option<Vec<f64>>,
     /// The format, if it is not to be found from the name and the first bytes.
     pub format: Option<Format>,
+    /// Which array of an archive holds the rows.
+    pub array: Option<String>,
+    /// Whether the indices of sparse text begin at 0.
+    pub zero_based: bool,
     /// Whether rows that are sparse and wide may stay sparse.
     pub sparse: bool,
     /// How many bad rows are left out rather than refused; `None` stops at the first.

@@ -8,7 +8,7 @@ use crate::options::{Format, ReadOptions};
 use crate::source::Source;
 use crate::stream::Stream;
 use crate::table::{Records, Table};
-use crate::{csv, glob, libsvm, npy};
+use crate::{csv, glob, label_file, libsvm, npy, npz};
 
 /// Reads a table of numbers from a file, from those of a folder or a pattern, one below the other, or from standard
 /// input if the path is `-`.
@@ -22,6 +22,9 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, ReadError
     } else {
         read_one(&files[0], options)?
     };
+    if let Some(labels) = &options.labels {
+        label_file::attach(&mut table, labels, options)?;
+    }
     if options.features.is_none() {
         table.note_row_counters();
     }
@@ -32,6 +35,7 @@ fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
     let source = Source::open(path)?;
     match find_format(path, &source, options)? {
         Format::Npy => npy::read(source, options),
+        Format::Npz => npz::read(source, options),
         Format::Libsvm => libsvm::read(source, options),
         format => Stream::of_table(path, source, format, options)?.into_table(),
     }
@@ -47,7 +51,7 @@ pub fn read_records(path: &Path, options: &ReadOptions) -> Result<Records, ReadE
     match find_format(path, &source, options)? {
         Format::Csv => csv::read_records(source, delimiter, options),
         Format::Tsv => csv::read_records(source, delimiter.or(Some(b'\t')), options),
-        Format::Npy | Format::Libsvm | Format::Parquet => {
+        Format::Npy | Format::Npz | Format::Libsvm | Format::Parquet => {
             Err(ReadError::new(source.name, "this table must be CSV or TSV"))
         }
     }

@@ -16,6 +16,8 @@ pub(crate) struct Source {
     pub(crate) magic: Option<Magic>,
     /// The file itself, if it is a regular file that is not compressed.
     plain: Option<PathBuf>,
+    /// The number of bytes of a member of an archive.
+    length: Option<u64>,
 }
 
 /// A binary format that its first bytes give away.
@@ -23,29 +25,32 @@ pub(crate) struct Source {
 pub(crate) enum Magic {
     Npy,
     Parquet,
+    /// An archive, as numpy.savez writes one.
+    Zip,
     /// One that is not read: its name, and what to do.
     Other(&'static str, &'static str),
 }
 
 /// The first bytes of files that are no tables, or none that are read.
-const OTHERS: [(&[u8], &str, &str); 10] = [
+const OTHERS: [(&[u8], &str, &str); 9] = [
     (b"ARROW1", "an Arrow or Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
     (b"FEA1", "a Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
-    (b"PK\x03\x04", "a ZIP archive (NPZ, XLSX)", "unpack it; of an NPZ, save one array with numpy.save"),
     (b"\x89HDF", "an HDF5 file", "write it as Parquet or NPY"),
     (b"\x80\x04\x95", "a pickle", "save the array with numpy.save"),
     (b"\x80\x05\x95", "a pickle", "save the array with numpy.save"),
-    (b"\x28\xB5\x2F\xFD", "Zstandard data", "decompress it with zstd -d; .gz is read as it is"),
+    (ZSTANDARD, "Zstandard data", "decompress it with zstd -d; .gz is read as it is"),
     (b"BZh", "bzip2 data", "decompress it with bunzip2; .gz is read as it is"),
     (b"\xFD7zXZ", "XZ data", "decompress it with unxz; .gz is read as it is"),
     (b"SQLite f", "an SQLite database", "write its table as CSV"),
 ];
 
+const ZSTANDARD: &[u8] = b"\x28\xB5\x2F\xFD";
+
 const BUFFER: usize = 1 << 18;
 const HEAD: usize = 8;
 
 impl Source {
-    /// Opens a file, or standard input for `-`; gzip is undone whatever the name says.
+    /// Opens a file, or standard input for `-`; gzip and Zstandard are undone whatever the name says.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         if path.as_os_str() == "-" {
             static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -75,11 +80,24 @@ impl Source {
             let unzipped = BufReader::with_capacity(BUFFER, MultiGzDecoder::new(reader));
             (head, reader) = peek(&name, Box::new(unzipped))?;
         }
-        Ok(Self { magic: magic(&head), plain: plain.filter(|_| !zipped), name, reader })
+        let packed = head.starts_with(ZSTANDARD);
+        if packed && let Some(unpacked) = zstandard(&name, &mut reader)? {
+            (head, reader) = peek(&name, unpacked)?;
+        }
+        let plain = plain.filter(|_| !zipped && !packed);
+        Ok(Self { magic: magic(&head), plain, length: None, name, reader })
+    }
+
+    /// A member of an archive, with the number of bytes that the archive says it has.
+    pub(crate) fn of_member(name: String, reader: Box<dyn BufRead>, length: u64) -> Self {
+        Self { name, reader, magic: None, plain: None, length: Some(length) }
     }
 
     /// The number of bytes, where it is known before reading.
     pub(crate) fn size(&self) -> Option<u64> {
+        if self.length.is_some() {
+            return self.length;
+        }
         let metadata = std::fs::metadata(self.plain.as_ref()?);
         metadata.ok().map(|metadata| metadata.len())
     }
@@ -97,9 +115,40 @@ impl Source {
     }
 }
 
+/// The bytes behind Zstandard compression, all frames of them; the reader is taken if there is a decompressor.
+#[cfg(feature = "zstd")]
+fn zstandard(name: &str, reader: &mut Box<dyn BufRead>) -> Result<Option<Box<dyn BufRead>>, ReadError> {
+    let reader = std::mem::replace(reader, Box::new(io::empty()));
+    let decoder =
+        zstd::stream::read::Decoder::with_buffer(reader).map_err(|error| ReadError::read(name, error))?;
+    Ok(Some(Box::new(BufReader::with_capacity(BUFFER, Damaged(decoder)))))
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstandard(_: &str, _: &mut Box<dyn BufRead>) -> Result<Option<Box<dyn BufRead>>, ReadError> {
+    Ok(None)
+}
+
+/// A decompressor whose complaints, which have no kind of their own, are those of damaged data.
+#[cfg(feature = "zstd")]
+struct Damaged<R>(R);
+
+#[cfg(feature = "zstd")]
+impl<R: Read> Read for Damaged<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::Other => io::Error::new(io::ErrorKind::InvalidData, error),
+            _ => error,
+        })
+    }
+}
+
 fn magic(head: &[u8]) -> Option<Magic> {
     if head.starts_with(b"\x93NUMPY") {
         return Some(Magic::Npy);
+    }
+    if head.starts_with(b"PK\x03\x04") {
+        return Some(Magic::Zip);
     }
     // Text may begin with these four letters; in a Parquet file a control character follows them.
     let control = |byte: &u8| *byte < b' ' && !b"\t\r\n".contains(byte);

@@ -17,6 +17,8 @@ pub struct Table {
     pub sparse: Option<SparseRows>,
     /// The number of rows.
     pub n: usize,
+    /// The number of data rows in the file, with those that were left out.
+    pub records: u64,
     /// The label of each row.
     pub labels: Option<Vec<String>>,
     /// The position of each row among the data rows of the file, counted from 1.
@@ -58,6 +60,17 @@ impl Table {
         self.rows.retain(|_| cell.next().is_none_or(|i: usize| i % d != at));
         self.names.remove(at);
         Ok(column)
+    }
+
+    /// Keeps these rows of a table whose missing cells are dealt with.
+    pub(crate) fn keep_rows(&mut self, kept: &[usize]) {
+        let d = self.names.len();
+        match &mut self.sparse {
+            Some(sparse) => *sparse = sparse.subset(kept),
+            None => self.rows = kept.iter().flat_map(|&i| &self.rows[i * d..][..d]).copied().collect(),
+        }
+        self.row_numbers = kept.iter().map(|&i| self.row_numbers[i]).collect();
+        self.n = kept.len();
     }
 
     /// Notes columns that only count the rows: identifiers, which say nothing about likeness.

@@ -2,7 +2,7 @@
 
 use crate::block::Block;
 use crate::error::{ReadError, count, shell};
-use crate::missing::{Gaps, RowPolicy, Tally};
+use crate::missing::{RowPolicy, Tally};
 use crate::options::{Missing, ReadOptions};
 use crate::table::{Table, check_bytes};
 
@@ -21,6 +21,7 @@ impl TableBuilder {
             rows: Vec::new(),
             sparse: None,
             n: 0,
+            records: 0,
             labels: labelled.then(Vec::new),
             row_numbers: Vec::new(),
             gaps: Vec::new(),
@@ -55,11 +56,13 @@ impl TableBuilder {
     pub(crate) fn finish(
         mut self,
         policy: &RowPolicy,
-        gaps: &Gaps,
+        tally: &Tally,
         missing: Missing,
         notes: Vec<String>,
     ) -> Result<Table, ReadError> {
+        let gaps = &tally.gaps;
         self.table.notes = notes;
+        self.table.records = tally.records;
         if gaps.cells > 0 {
             if missing == Missing::Refuse {
                 return Err(policy.refuse(gaps));

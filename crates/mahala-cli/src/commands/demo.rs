@@ -36,6 +36,9 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         header: Header::Yes,
         delimiter: None,
         format: None,
+        array: None,
+        zero_based: false,
+        by_position: false,
         skip_bad_rows: None,
         most_bytes: None,
     };

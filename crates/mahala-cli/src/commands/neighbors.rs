@@ -2,6 +2,7 @@
 
 use crate::commands::dataset::transformed;
 use crate::commands::{create_apart, load_model, searching, shown, with_outside};
+use crate::options::input::LabelsIn;
 use crate::options::neighbors::Neighbors;
 use crate::terminal::format;
 use crate::terminal::message::{print_json, tell_written};
@@ -9,20 +10,25 @@ use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::{Knn, Rows};
 use serde_json::json;
+use std::path::Path;
 
 /// Searches and writes `row,rank,neighbor,distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let model = with_outside(load_model(&args.model)?);
     let among = args.among.as_ref().unwrap_or(&args.data);
-    let mut output = create_apart(&args.output, &[&args.model, &args.data, among], args.json)?;
-    let mut among = args.input.read_for(&model, among, args.label.as_ref())?;
+    let mut inputs: Vec<&Path> = vec![&args.model, &args.data, among];
+    inputs.extend(args.labels.as_deref());
+    let mut output = create_apart(&args.output, &inputs, args.json)?;
+    let input = args.input.for_model(args.by_position);
+    let labels = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
+    let mut among = input.read_for(&model, among, labels)?;
     let z = transformed(&model, &mut among)?;
     let found = match &args.among {
         Some(_) if args.k > among.n => {
             bail!("-k is {}, but {} has only {}", args.k, among.source, format::count(among.n as u64, "row"))
         }
         Some(_) => {
-            let mut table = args.input.read_for(&model, &args.data, None)?;
+            let mut table = input.read_for(&model, &args.data, LabelsIn::Nowhere)?;
             list(&z, &transformed(&model, &mut table)?, args.k, &table.row_numbers)?
         }
         None => list_others(&z, args.k, &among.row_numbers)?,

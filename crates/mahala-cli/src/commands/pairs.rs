@@ -2,6 +2,7 @@
 
 use crate::commands::dataset::rows;
 use crate::commands::{create_beside, load_model, shown};
+use crate::options::input::LabelsIn;
 use crate::options::pairs::PairsCommand;
 use crate::terminal::format;
 use crate::terminal::message::{print_json, print_message, tell_written};
@@ -22,9 +23,10 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
     let second = args.second.as_deref().unwrap_or(&args.data);
     let mut output = create_beside(&args.output, &[&args.model, &args.data, second, &args.pairs], args.json)?;
-    let mut first = args.input.read_for(&model, &args.data, None)?;
+    let input = args.input.for_model(args.by_position);
+    let mut first = input.read_for(&model, &args.data, LabelsIn::Nowhere)?;
     let mut second = match &args.second {
-        Some(path) => args.input.read_for(&model, path, None)?,
+        Some(path) => input.read_for(&model, path, LabelsIn::Nowhere)?,
         None => first.clone(),
     };
     let file = read_pairs(&args.pairs, &first, &second, false)?;

@@ -1,6 +1,7 @@
 //! Reading tables as the options say: whole, for a model, with groups, or in a stream where they are large.
 
-use crate::options::input::InputArgs;
+use crate::options::input::{InputArgs, LabelsIn};
+use crate::terminal::format;
 use crate::terminal::message::print_notes;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
@@ -14,20 +15,34 @@ const LARGE: u64 = 256 << 20;
 
 impl InputArgs {
     /// Opens a stream of the rows that a model wants.
-    pub(crate) fn stream_for(
+    pub(crate) fn stream_for<'a>(
         &self,
         model: &mahala::Model,
         path: &Path,
-        label: Option<&ColumnRef>,
+        labels: impl Into<LabelsIn<'a>>,
     ) -> Result<Stream> {
         let features = Some(model.feature_names.clone()).filter(|names| !names.is_empty());
+        self.check_position(model)?;
         let means = self.means_of(model)?;
-        let stream = Stream::open(path, &ReadOptions { features, means, ..self.options(label) })?;
+        let stream = Stream::open(path, &ReadOptions { features, means, ..self.options(labels) })?;
         if stream.names.len() != model.columns() {
             let (seen, wanted) = (stream.names.len(), model.columns());
             bail!("{} has {seen} feature columns; the model wants {wanted}", stream.source);
         }
         Ok(stream)
+    }
+
+    /// Columns with names of their own are picked by these.
+    fn check_position(&self, model: &mahala::Model) -> Result<()> {
+        let names = &model.feature_names;
+        if self.by_position && !mahala_io::are_numbered(names) {
+            bail!(
+                "--by-position: the model was learned on columns with names ({}), which are picked by them\n\
+                 hint: leave --by-position out, or give the columns of the file these names",
+                format::first_names(&names.iter().map(String::as_str).collect::<Vec<_>>())
+            );
+        }
+        Ok(())
     }
 
     /// What missing cells are replaced by in rows for a model: the means of those it was learned on.
@@ -51,7 +66,8 @@ impl InputArgs {
         in_stream: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         // Means of columns are known only when all rows have been read.
-        let known = estimated_bytes(path, &self.options(None)).filter(|_| self.missing != Missing::Mean);
+        let known =
+            estimated_bytes(path, &self.options(LabelsIn::Nowhere)).filter(|_| self.missing != Missing::Mean);
         match known {
             None => in_memory(self),
             Some(bytes) if bytes > LARGE => in_stream(),
@@ -65,28 +81,29 @@ impl InputArgs {
     }
 
     /// Reads a table and passes its notes on.
-    pub(crate) fn read(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
-        read(path, &self.options(label))
+    pub(crate) fn read<'a>(&self, path: &Path, labels: impl Into<LabelsIn<'a>>) -> Result<Table> {
+        read(path, &self.options(labels))
     }
 
     /// Reads rows and, from a column that is no feature, the group of each.
-    pub(crate) fn read_grouped(
+    pub(crate) fn read_grouped<'a>(
         &self,
         path: &Path,
-        label: Option<&ColumnRef>,
+        labels: impl Into<LabelsIn<'a>>,
         groups: Option<&ColumnRef>,
     ) -> Result<(Table, Option<Labels>)> {
-        let Some(groups) = groups else { return Ok((self.read(path, label)?, None)) };
+        let labels = labels.into();
+        let Some(groups) = groups else { return Ok((self.read(path, labels)?, None)) };
         if path.as_os_str() == "-" {
             bail!(
                 "--groups and --chunks read the input twice, and standard input can be read once\nhint: give a file"
             );
         }
-        let mut options = self.options(label);
+        let mut options = self.options(labels);
         options.ignore.push(groups.clone());
         let table = read(path, &options)?;
-        let mut options = self.options(Some(groups));
-        options.ignore.extend(label.cloned());
+        let mut options = self.options(LabelsIn::Column(groups));
+        options.ignore.extend(labels.column().cloned());
         let grouped = read(path, &options)?;
         if grouped.row_numbers != table.row_numbers {
             bail!(
@@ -98,19 +115,20 @@ impl InputArgs {
     }
 
     /// Reads a table whose rows may stay sparse.
-    pub(crate) fn read_sparse(&self, path: &Path, label: Option<&ColumnRef>) -> Result<Table> {
-        read(path, &ReadOptions { sparse: true, ..self.options(label) })
+    pub(crate) fn read_sparse<'a>(&self, path: &Path, labels: impl Into<LabelsIn<'a>>) -> Result<Table> {
+        read(path, &ReadOptions { sparse: true, ..self.options(labels) })
     }
 
     /// Reads the columns a model wants; rows may stay sparse.
-    pub(crate) fn read_for(
+    pub(crate) fn read_for<'a>(
         &self,
         model: &mahala::Model,
         path: &Path,
-        label: Option<&ColumnRef>,
+        labels: impl Into<LabelsIn<'a>>,
     ) -> Result<Table> {
+        self.check_position(model)?;
         let means = self.means_of(model)?;
-        let mut options = ReadOptions { sparse: model.kernel.is_none(), means, ..self.options(label) };
+        let mut options = ReadOptions { sparse: model.kernel.is_none(), means, ..self.options(labels) };
         if model.feature_names.is_empty() {
             let table = read(path, &options)?;
             if table.names.len() != model.columns() {

@@ -75,8 +75,9 @@ fn similarity(args: &Retrieval, model: Option<&Model>) -> Result<Similarity> {
 }
 
 fn read(args: &Retrieval, model: Option<&Model>) -> Result<Question> {
+    let input = args.input.for_model(args.by_position);
     let table = |path| match model {
-        Some(model) => args.input.read_for(model, path, args.label.as_ref()),
+        Some(model) => input.read_for(model, path, args.label.as_ref()),
         None => args.input.read(path, args.label.as_ref()),
     };
     let mut gallery = table(&args.data)?;

@@ -28,9 +28,9 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
         ));
     }
     let mut output = create_apart(&args.output, &[&args.model, &args.data], args.json)?;
+    let input = args.input.for_model(args.by_position);
     let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
-    let table =
-        if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
+    let table = if args.stream { None } else { input.in_memory_or_stream(&args.data, read, || Ok(None))? };
     let Some(mut table) = table else { return stream(args, &model, output) };
     let z = transformed(&model, &mut table)?;
     if is_npy(&args.output) {
@@ -72,7 +72,8 @@ fn is_npy(path: &Path) -> bool {
 
 /// Transforms block by block; each is written as text or bytes by the thread that parsed it.
 fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()> {
-    let mut stream = args.input.stream_for(model, &args.data, args.label.as_ref())?;
+    let mut stream =
+        args.input.for_model(args.by_position).stream_for(model, &args.data, args.label.as_ref())?;
     let progress = Bar::spinner(&format!("transforming {}", stream.source));
     let npy = is_npy(&args.output);
     let columns = model.metric.rank();

@@ -3,6 +3,7 @@
 use crate::commands::dataset::dataset;
 use crate::commands::explain::explain;
 use crate::commands::{create_output, write_figure};
+use crate::options::input::LabelsIn;
 use crate::options::tune::Tune;
 use crate::terminal::message::{print_json, print_result};
 use crate::terminal::progress::Bar;
@@ -12,6 +13,7 @@ use mahala::{Dataset, Gmml};
 use mahala_plot::{LinePlot, LineSeries, Mark};
 use serde_json::json;
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 
 /// The error over t, and the choice of the two-step search.
 pub(crate) struct Curve {
@@ -22,8 +24,9 @@ pub(crate) struct Curve {
 
 /// Computes the curve and shows it.
 pub(crate) fn run(args: &Tune) -> Result<()> {
-    let svg = args.svg.as_ref().map(|path| create_output(path, &[&args.data])).transpose()?;
-    let mut table = args.input.read(&args.data, args.label.as_ref())?;
+    let inputs: Vec<&Path> = args.labels.iter().chain([&args.data]).map(PathBuf::as_path).collect();
+    let svg = args.svg.as_ref().map(|path| create_output(path, &inputs)).transpose()?;
+    let mut table = args.input.read(&args.data, LabelsIn::of(args.label.as_ref(), args.labels.as_deref()))?;
     let data = dataset(&mut table)?;
     args.learn.check_folds(data.len())?;
     let gmml = args.learn.gmml(args.pairs.rule(), data.columns())?;

@@ -82,6 +82,10 @@ const OF_A_MODEL: &[&str] = &[
     "files",
     "json",
     "label",
+    "labels",
+    "by_position",
+    "array",
+    "zero_based",
     "groups",
     "pairs",
     "triplets",
@@ -115,8 +119,13 @@ pub(super) fn check_evaluate(evaluate: &Evaluate, given: &Given) -> Result<()> {
         moments: false,
         calibrate: false,
     };
+    if evaluate.by_position {
+        bail!(
+            "--by-position goes with a model that is judged\nhint: mahala evaluate MODEL DATA --by-position"
+        );
+    }
     let source = source_of(&asked)?;
-    if let (Some(_), None) = (&evaluate.target.chunks, &evaluate.target.label) {
+    if evaluate.target.chunks.is_some() && !evaluate.target.labels_in().are_given() {
         bail!("--chunks is tested by labels\nhint: --label COLUMN");
     }
     if evaluate.target.chunks.is_some() && evaluate.target.groups.is_some() {
@@ -152,6 +161,7 @@ fn check_judged(evaluate: &Evaluate, given: &Given) -> Result<()> {
         ("--pairs all or sampled", given.has("pairs") && !from_file),
         ("--second", given.has("second") && !from_file),
         ("--groups", given.has("groups") && target.has_pairs()),
+        ("--labels", given.has("labels") && target.has_pairs()),
         ("-k", given.has("k") && target.has_pairs()),
     ];
     match wrong.iter().find(|one| one.1) {
@@ -290,14 +300,25 @@ fn check_rows(fit: &Fit, given: &Given, source: Source) -> Result<()> {
     if source == S::Local && fit.keep_rows == KeepRows::Never {
         bail!("--local needs the training rows in the model\nhint: leave --keep-rows never out");
     }
-    if source == S::Pairs && given.has("keep_rows") && fit.target.label.is_none() {
+    if source == S::Pairs && given.has("keep_rows") && !fit.target.labels_in().are_given() {
         bail!("--keep-rows has no effect without labels\nhint: rows vote by their labels: --label COLUMN");
     }
     if fit.data.is_some() {
         return Ok(());
     }
-    let of_rows =
-        ["label", "keep_rows", "ignore", "missing", "header", "delimiter", "format", "skip_bad_rows"];
+    let of_rows = [
+        "label",
+        "labels",
+        "keep_rows",
+        "ignore",
+        "missing",
+        "header",
+        "delimiter",
+        "format",
+        "array",
+        "zero_based",
+        "skip_bad_rows",
+    ];
     match of_rows.iter().find(|id| given.has(id)) {
         Some(id) => bail!(
             "--{} has no effect on --moments without rows\nhint: leave it out, or name a sample of the rows: mahala fit \

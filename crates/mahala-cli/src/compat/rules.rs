@@ -148,6 +148,9 @@ const ONE_METRIC: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Kernel, S
 
 const NO_KERNEL: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Stream, S::Moments];
 
+/// Where all rows are at hand.
+const NO_STREAM: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Moments];
+
 /// Where every pair of rows is looked at by its classes.
 const CLASSES: &[Source] = &[S::Labels, S::Local, S::Kernel, S::Stream, S::Moments];
 
@@ -165,6 +168,7 @@ const fn rule(
 }
 
 pub(super) const RULES: &[Rule] = &[
+    rule("labels", "--labels", EVERY_METHOD, NO_STREAM),
     rule("t", "--t", GMML, EVERY_SOURCE),
     rule("lambda", "--lambda", GMML, EVERY_SOURCE),
     rule("shrinkage", "--shrinkage", GMML, EVERY_SOURCE),

@@ -31,11 +31,14 @@ use std::str::FromStr;
   mahala evaluate rows.csv --pairs pairs.csv                held-out pairs
   mahala evaluate m.safetensors rows.csv --pairs marked.csv")]
 pub(crate) struct Evaluate {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin; after a model file, rows to judge it on
+    /// Rows: CSV, TSV, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; - for stdin; after a model file, rows to judge it on
     #[arg(required = true, num_args = 1..=2, value_name = "DATA")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
     pub input: InputArgs,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     #[command(flatten)]
     pub target: TargetArgs,
     /// The methods to compare; `mahala methods` lists all

@@ -19,6 +19,7 @@ use std::path::PathBuf;
   mahala fit wine.csv --label class -o wine.safetensors
   mahala fit wine.csv --label class --method gmml -o wine.safetensors
   mahala fit wine.csv --label class --method itml -o wine.safetensors
+  mahala fit X.npy --labels y.npy -o m.safetensors
   mahala fit emb.npy --label -1 --method gmml --shrinkage 0.1 -o m.safetensors
   mahala fit rows.csv --pairs pairs.csv -o m.safetensors
       where pairs.csv has row numbers: first,second,similar
@@ -34,7 +35,7 @@ use std::path::PathBuf;
   mahala fit --moments all.moments --t 0.3 -o m.safetensors
   zcat big.csv.gz | mahala fit - --label y --method gmml --stream -o m.st")]
 pub(crate) struct Fit {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; a folder or pattern; - for stdin
+    /// Rows: CSV, TSV, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; a folder or pattern; - for stdin
     #[arg(required_unless_present = "moments")]
     pub data: Option<PathBuf>,
     #[command(flatten)]

@@ -23,9 +23,15 @@ pub(crate) struct Neighbors {
     /// Show this column of the rows searched among
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// Show these labels of the rows searched among: a file with one a row
+    #[arg(long, value_name = "FILE", conflicts_with = "label")]
+    pub labels: Option<PathBuf>,
     /// How many neighbours
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     /// Where to write [default: stdout]
     #[arg(
         short,

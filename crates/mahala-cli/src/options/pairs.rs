@@ -30,6 +30,9 @@ pub(crate) struct PairsCommand {
     /// Also write how likely each pair is the same (the model must be fitted with --calibrate)
     #[arg(long, help_heading = "Output")]
     pub probabilities: bool,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     /// Where to write [default: stdout]
     #[arg(
         short,

@@ -21,6 +21,9 @@ pub(crate) struct Predict {
     /// The true classes, if known: counts the errors
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// A file with the true classes, where no column has them: NPY, or text with one column
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["label", "stream"])]
+    pub labels: Option<PathBuf>,
     /// Rows that vote [default: those kept in the model]
     #[arg(long, value_name = "FILE")]
     pub train: Option<PathBuf>,
@@ -33,6 +36,9 @@ pub(crate) struct Predict {
     /// Read, predict and write a block at a time [default: above 256 MB of numbers]
     #[arg(long, help_heading = "Input")]
     pub stream: bool,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     /// Where to write [default: stdout]
     #[arg(
         short,

@@ -32,6 +32,9 @@ pub(crate) struct Retrieval {
     /// A model: rows are measured before and after its map
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, requires = "model", help_heading = "Input")]
+    pub by_position: bool,
     /// The measures, separated by commas: r@1, recall@5, precision@5, mrr, ndcg@10, map@r
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     #[arg(default_values_t = [Measure::RecallAt(1), Measure::RecallAt(5), Measure::Mrr, Measure::MapAtR])]

@@ -1,5 +1,6 @@
 //! What is learned from, as it is typed: labels, groups, weights, pairs, tuples.
 
+use crate::options::input::LabelsIn;
 use clap::Args;
 use mahala::gmml::PairRule;
 use mahala_io::ColumnRef;
@@ -13,6 +14,9 @@ pub(crate) struct TargetArgs {
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// A file with the class of each row, where no column has it: NPY, or text with one column
+    #[arg(long, value_name = "FILE", conflicts_with = "label")]
+    pub labels: Option<PathBuf>,
     /// The column that names each row's group
     ///
     /// Rows of one group stay together wherever rows are held out: in the folds on which something is chosen, and in those
@@ -70,6 +74,11 @@ impl TargetArgs {
         all.iter().filter(|one| one.1).map(|one| one.0).collect()
     }
 
+    /// Where the labels are.
+    pub(crate) fn labels_in(&self) -> LabelsIn<'_> {
+        LabelsIn::of(self.label.as_ref(), self.labels.as_deref())
+    }
+
     /// The column that is read beside the labels.
     pub(crate) fn beside(&self) -> Option<&ColumnRef> {
         self.groups.as_ref().or(self.chunks.as_ref())
@@ -77,7 +86,7 @@ impl TargetArgs {
 
     /// The files that are read beside the table.
     pub(crate) fn files(&self) -> Vec<&Path> {
-        let files = [&self.second, &self.triplets, &self.quadruplets];
+        let files = [&self.labels, &self.second, &self.triplets, &self.quadruplets];
         let mut files: Vec<&Path> = files.into_iter().filter_map(Option::as_deref).collect();
         if let PairsArg::File(path) = &self.pairs {
             files.push(path);

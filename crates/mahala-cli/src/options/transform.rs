@@ -36,6 +36,10 @@ pub(crate) struct Transform {
     /// Print a summary as JSON; the rows go to -o FILE
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+
+    /// Take the columns in their order, whatever their names, for a model learned on columns without names
+    #[arg(long, help_heading = "Input")]
+    pub by_position: bool,
     #[command(flatten)]
     pub input: InputArgs,
 }

@@ -14,13 +14,16 @@ use std::path::PathBuf;
   mahala tune wine.csv --label class --svg curve.svg --standardize
   mahala tune wine.csv --label class --steps 20 --json")]
 pub(crate) struct Tune {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
+    /// Rows: CSV, TSV, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; - for stdin
     pub data: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, help_heading = "Target")]
     pub label: Option<ColumnRef>,
+    /// A file with the class of each row, where no column has it: NPY, or text with one column
+    #[arg(long, value_name = "FILE", conflicts_with = "label", help_heading = "Target")]
+    pub labels: Option<PathBuf>,
     /// Pairs to learn from: all, or the paper's random sample
     #[arg(long, default_value = "all", value_name = "all|sampled", help_heading = "Target")]
     pub pairs: PairsArg,

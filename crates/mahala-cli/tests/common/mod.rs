@@ -165,6 +165,16 @@ pub(crate) fn npy(rows: &[Vec<f64>]) -> Vec<u8> {
     bytes
 }
 
+/// The bytes of an NPY file of one dimension.
+pub(crate) fn npy_1d(descr: &str, length: usize, cells: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({length},), }}");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(cells);
+    bytes
+}
+
 /// The numbers of an NPY file of float64, row by row.
 pub(crate) fn npy_numbers(bytes: &[u8]) -> Vec<f64> {
     let start = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));

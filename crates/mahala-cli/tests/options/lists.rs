@@ -55,11 +55,14 @@ pub(crate) const READ: &[Case] = &[
     seen_in("--delimiter", ":", "colons.csv"),
     case("--format", "csv"),
     seen_in("--skip-bad-rows", "2", "bad.csv"),
+    case("--array", "X"),
+    case("--zero-based", ""),
 ];
 
 /// What is learned from, in `fit` and `evaluate`.
 pub(crate) const TARGET: &[Case] = &[
     case("--label", "y"),
+    case("--labels", "labels.txt"),
     case("--groups", "g"),
     case("--pairs", "all"),
     case("--pairs", "sampled"),
@@ -103,12 +106,14 @@ pub(crate) const EVALUATE: &[Case] = &[
     needing("--train-rows", "1-30", "--test-rows 41-60"),
     needing("--test-rows", "31-50", "--train-rows 1-30"),
     case("--svg", "OUT.csv"),
+    case("--by-position", ""),
     case("--json", ""),
     case("--threads", "1"),
 ];
 
 pub(crate) const TUNE: &[Case] = &[
     case("--label", "y"),
+    case("--labels", "labels.txt"),
     case("--steps", "7"),
     case("--svg", "OUT.csv"),
     case("--pairs", "all"),
@@ -154,6 +159,7 @@ pub(crate) const RETRIEVAL: &[Case] = &[
     case("--criterion", "mrr"),
     case("--metric", "l2"),
     case("--confidence", "0.5"),
+    needing("--by-position", "", "--model gmml.st"),
     case("--seed", "9"),
     case("--json", ""),
     case("--threads", "1"),
@@ -163,12 +169,15 @@ pub(crate) const TRANSFORM: &[Case] = &[
     needing("--json", "", "--output OUT.csv"),
     case("--output", "OUT.csv"),
     case("--label", "y"),
+    case("--by-position", ""),
     case("--stream", ""),
     case("--threads", "1"),
 ];
 
 pub(crate) const PREDICT: &[Case] = &[
     case("--label", "y"),
+    case("--labels", "labels.txt"),
+    case("--by-position", ""),
     needing("--train", "moved.csv", "--train-label y"),
     case("--train-label", "y"),
     case("--k", "17"),
@@ -182,6 +191,8 @@ pub(crate) const PREDICT: &[Case] = &[
 pub(crate) const NEIGHBORS: &[Case] = &[
     case("--among", "moved.csv"),
     case("--label", "y"),
+    case("--labels", "labels.txt"),
+    case("--by-position", ""),
     case("--k", "2"),
     case("--output", "OUT.csv"),
     needing("--json", "", "--output OUT.csv"),
@@ -193,6 +204,7 @@ pub(crate) const PAIRS: &[Case] = &[
     case("--second", "moved.csv"),
     case("--threshold", "0.01"),
     case("--probabilities", ""),
+    case("--by-position", ""),
     case("--output", "OUT.csv"),
     case("--json", ""),
     needing("--each", "", "--json"),

@@ -56,6 +56,7 @@ pub(crate) fn read_row<R: BufRead>(
                 marks.comma(slot, line, cell);
                 value
             }
+            Cell::Boolean(value) => f64::from(u8::from(value)),
             Cell::Missing => f64::NAN,
             bad => {
                 let place = at_column(&records.source, "line", line, &plan.names[slot]);

@@ -1,6 +1,7 @@
 //! `NumPy` arrays of one or two dimensions.
 
 mod header;
+mod labels;
 mod write;
 
 use std::io::Read;
@@ -11,12 +12,13 @@ use crate::block::{Block, Cells};
 use crate::columns::{Columns, Plan, plan};
 use crate::error::ReadError;
 use crate::missing::{RowLabel, RowPolicy, Tally};
-use crate::npy::header::{NpyHeader, read_header};
+pub(crate) use crate::npy::header::{NpyHeader, read_header};
 use crate::options::ReadOptions;
 use crate::scalar::{Scalar, half};
 use crate::source::Source;
 use crate::table::Table;
 use crate::table_builder::{TableBuilder, check_rows};
+pub(crate) use labels::read_labels;
 pub use write::{npy_bytes, npy_header};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
@@ -24,11 +26,7 @@ pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, R
     let name = source.name.clone();
     let header = read_header(&name, &mut source.reader)?;
     let array = Layout::new(&name, &header)?;
-    array.check_size(&name, source.size().map(|size| size.saturating_sub(header.length)))?;
-    let mut bytes = Vec::new();
-    let read = source.reader.by_ref().take(array.bytes).read_to_end(&mut bytes);
-    read.map_err(|error| ReadError::read(&name, error))?;
-    array.check_size(&name, Some(bytes.len() as u64))?;
+    let bytes = array.read(&mut source, &header, options)?;
     // Not before the data have shown that there are as many columns as the header claims.
     let plan = plan(&name, &Columns::numbered(array.columns), options)?;
     let policy = RowPolicy::new(&name, "row", &plan, options, true);
@@ -43,7 +41,7 @@ pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, R
         table.add(block)?;
     }
     check_rows(&name, &tally)?;
-    table.finish(&policy, &tally.gaps, options.missing, tally.notes(options.missing))
+    table.finish(&policy, &tally, options.missing, tally.notes(options.missing))
 }
 
 /// Rows between two looks at the limit of memory.
@@ -93,6 +91,30 @@ impl Layout {
             big_endian: header.descr.starts_with('>'),
             width,
         })
+    }
+
+    /// Texts of one length, which are not numbers.
+    fn of_text(rows: usize, bytes: u64, width: usize) -> Self {
+        Self { rows, columns: 1, bytes, fortran_order: false, kind: Kind::Unsigned, big_endian: false, width }
+    }
+
+    /// The bytes of all numbers; no more than may be held, whatever the header claims.
+    fn read(
+        &self,
+        source: &mut Source,
+        header: &NpyHeader,
+        options: &ReadOptions,
+    ) -> Result<Vec<u8>, ReadError> {
+        let name = &source.name;
+        self.check_size(name, source.size().map(|size| size.saturating_sub(header.length)))?;
+        if let Some(most) = options.most_bytes.filter(|&most| self.bytes > most) {
+            return Err(ReadError::too_large(name, most));
+        }
+        let mut bytes = Vec::new();
+        let read = source.reader.by_ref().take(self.bytes).read_to_end(&mut bytes);
+        read.map_err(|error| ReadError::read(&source.name, error))?;
+        self.check_size(&source.name, Some(bytes.len() as u64))?;
+        Ok(bytes)
     }
 
     fn check_size(&self, source: &str, available: Option<u64>) -> Result<(), ReadError> {

@@ -1,5 +1,6 @@
 //! Parquet files in blocks of rows: all columns are read on together, so that no row group must fit in memory.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,10 +13,11 @@ use crate::block::{Block, Cells, LabelCodes};
 use crate::catch_panic::catch;
 use crate::cell::is_infinity;
 use crate::columns::Plan;
-use crate::error::ReadError;
+use crate::error::{ReadError, at_column, shell};
 use crate::missing::{RowLabel, RowPolicy};
 use crate::options::ReadOptions;
 use crate::parquet::column::{Kind, read_numbers, read_values};
+use crate::parquet::lists::{List, read_lists};
 use crate::parquet::positioned_file::Positioned;
 use crate::parquet::{Field, Layout, damaged, layout};
 use crate::source::Source;
@@ -45,15 +47,36 @@ struct Context {
 
 /// The columns of a row group, features first, then the label.
 struct Open {
-    columns: Vec<(ColumnReader, Kind)>,
+    columns: Vec<Leaf>,
     label: Option<(ColumnReader, Kind)>,
     left: usize,
+}
+
+/// A leaf of the schema with the features that come from it.
+struct Leaf {
+    /// The field it belongs to.
+    name: String,
+    reader: ColumnReader,
+    kind: Kind,
+    /// The lists of the leaf, if it has some.
+    list: Option<List>,
+    /// Which features they are and, of lists, the places in them.
+    features: Vec<(usize, usize)>,
+}
+
+/// What one leaf gives of a block: features with their numbers, and rows whose lists have another length.
+#[derive(Default)]
+struct Given {
+    columns: Vec<(usize, Vec<f64>)>,
+    wrong: Vec<(usize, ReadError)>,
 }
 
 /// Some rows of a file, column after column; NaN for missing cells.
 pub(crate) struct ColumnBlock {
     context: Arc<Context>,
     columns: Vec<Vec<f64>>,
+    /// Rows that cannot be read, whatever is done about missing cells.
+    wrong: BTreeMap<usize, ReadError>,
     /// Whether all cells are finite numbers.
     sound: bool,
     labels: Option<(LabelCodes, Vec<Option<u32>>)>,
@@ -67,7 +90,9 @@ impl ColumnFile {
         let file = source.into_file()?;
         let file = Positioned::new(file).map_err(|error| ReadError::read(&name, error))?;
         let file = guarded(&name, || SerializedFileReader::new(file))?;
-        let Layout { fields, plan, note } = layout(&name, file.metadata(), options)?;
+        let found = catch(|| layout(&name, &file, options));
+        let found = found.unwrap_or_else(|| Err(damaged(&name, contradiction())));
+        let Layout { fields, plan, note } = found?;
         let policy = Arc::new(RowPolicy::new(&name, "row", &plan, options, keeps_gaps));
         let context = Arc::new(Context { name, plan, policy });
         Ok(Self {
@@ -111,28 +136,31 @@ impl ColumnFile {
         let length = most.min(open.left);
         open.left -= length;
         let context = Arc::clone(&self.context);
-        let columns: Result<Vec<(Vec<f64>, bool)>, ReadError> = open
+        let first_row = self.next_row;
+        let given: Result<Vec<(Given, bool)>, ReadError> = open
             .columns
             .par_iter_mut()
-            .enumerate()
-            .map(|(slot, (reader, kind))| {
-                let mut numbers = Vec::with_capacity(length);
-                guarded(&context.name, || read_numbers(reader, *kind, length, &mut numbers))?;
-                check_length(&context, &context.plan.names[slot], numbers.len(), length)?;
+            .map(|leaf| {
+                let given = leaf.read(&context, first_row, length)?;
                 // Here, while they are in the cache; without a branch, several numbers at a time.
-                let sound = numbers.iter().fold(true, |sound, x| sound & x.is_finite());
-                Ok((numbers, sound))
+                let sound = |numbers: &Vec<f64>| numbers.iter().fold(true, |sound, x| sound & x.is_finite());
+                let sound = given.columns.iter().all(|column| sound(&column.1));
+                Ok((given, sound))
             })
             .collect();
         let labels = match &mut open.label {
             Some((reader, kind)) => Some(labels(&context, reader, *kind, length)?),
             None => None,
         };
-        let first_row = self.next_row;
         self.next_row += length as u64;
-        let (columns, sound): (Vec<Vec<f64>>, Vec<bool>) = columns?.into_iter().unzip();
-        let sound = sound.into_iter().all(|sound| sound);
-        Ok(Some(ColumnBlock { context, columns, sound, labels, length, first_row }))
+        let (mut columns, mut wrong, mut sound) = (vec![Vec::new(); d], BTreeMap::new(), true);
+        for (given, whole) in given? {
+            given.columns.into_iter().for_each(|(slot, numbers)| columns[slot] = numbers);
+            wrong.extend(given.wrong);
+            sound &= whole;
+        }
+        sound &= wrong.is_empty();
+        Ok(Some(ColumnBlock { context, columns, wrong, sound, labels, length, first_row }))
     }
 
     fn open_group(&self) -> Result<Open, ReadError> {
@@ -150,15 +178,86 @@ impl ColumnFile {
             Ok((guarded(name, || group.get_column_reader(leaf))?, kind))
         };
         let plan = &self.context.plan;
-        let columns = plan.features.iter().map(|&j| column(j)).collect::<Result<_, _>>()?;
+        let mut columns: Vec<Leaf> = Vec::new();
+        let mut places: BTreeMap<usize, usize> = BTreeMap::new();
+        for (slot, &j) in plan.features.iter().enumerate() {
+            let Field { column: leaf, list, .. } = &self.fields[j];
+            let feature = (slot, list.map_or(0, |list| list.1));
+            // All features of one column of lists are read together.
+            if let Some(&at) = leaf.filter(|_| list.is_some()).and_then(|leaf| places.get(&leaf.0)) {
+                columns[at].features.push(feature);
+                continue;
+            }
+            if let Some((leaf, _)) = leaf {
+                places.insert(*leaf, columns.len());
+            }
+            let (reader, kind) = column(j)?;
+            let name = &self.fields[j].name;
+            let name =
+                name.rsplit_once('.').filter(|_| list.is_some()).map_or(name.as_str(), |parts| parts.0);
+            let name = name.to_owned();
+            columns.push(Leaf { name, reader, kind, list: list.map(|list| list.0), features: vec![feature] });
+        }
         Ok(Open { columns, label: plan.label.map(column).transpose()?, left })
+    }
+}
+
+impl Leaf {
+    /// The features of some rows.
+    fn read(&mut self, context: &Context, first_row: u64, length: usize) -> Result<Given, ReadError> {
+        let names = &context.plan.names;
+        if let Some(list) = self.list {
+            return self.read_lists(context, list, first_row, length);
+        }
+        let slot = self.features[0].0;
+        let mut numbers = Vec::with_capacity(length);
+        guarded(&context.name, || read_numbers(&mut self.reader, self.kind, length, &mut numbers))?;
+        check_length(context, &names[slot], numbers.len(), length)?;
+        Ok(Given { columns: vec![(slot, numbers)], wrong: Vec::new() })
+    }
+
+    fn read_lists(
+        &mut self,
+        context: &Context,
+        list: List,
+        first_row: u64,
+        length: usize,
+    ) -> Result<Given, ReadError> {
+        let mut columns = vec![vec![f64::NAN; length]; self.features.len()];
+        let mut wanted = vec![None; list.width];
+        self.features.iter().enumerate().for_each(|(at, feature)| wanted[feature.1] = Some(at));
+        let take = &mut |row: usize, place: usize, value: f64| {
+            if let Some(Some(at)) = wanted.get(place)
+                && row < length
+            {
+                columns[*at][row] = value;
+            }
+        };
+        let lists =
+            guarded(&context.name, || read_lists(&mut self.reader, self.kind, list.levels, length, take))?;
+        let name = &self.name;
+        check_length(context, name, lists.len(), length)?;
+        let mut wrong = Vec::new();
+        for (row, seen) in lists.into_iter().enumerate() {
+            if let Some(seen) = seen.filter(|&seen| seen != list.width) {
+                let place = at_column(&context.name, "row", first_row + row as u64, name);
+                let message = format!("a list of {seen} values, where the first list has {}", list.width);
+                let hint = format!(
+                    "all lists must have one length; else leave the column out with --ignore {}",
+                    shell(name)
+                );
+                wrong.push((row, ReadError::new(place, message).hint(hint)));
+            }
+        }
+        let columns = self.features.iter().map(|feature| feature.0).zip(columns).collect();
+        Ok(Given { columns, wrong })
     }
 }
 
 impl ColumnBlock {
     /// Checks all cells; rows that are bad or to be dropped are taken out.
     pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
-        let Self { context, mut columns, sound, labels, length, first_row } = self;
+        let Self { context, mut columns, mut wrong, sound, labels, length, first_row } = self;
         let mut block = Block::new(columns.len(), labels.is_some());
         block.tally.records = length as u64;
         let mut kept = vec![true; length];
@@ -171,7 +270,10 @@ impl ColumnBlock {
                     Some((coded, codes)) => codes[i]
                         .map_or(RowLabel::Missing, |code| RowLabel::Present(&coded.names[code as usize])),
                 };
-                let outcome = check_row(&context.policy, &mut row, first_row + i as u64, label, &mut block);
+                let outcome = match wrong.remove(&i) {
+                    Some(error) => Err(error),
+                    None => check_row(&context.policy, &mut row, first_row + i as u64, label, &mut block),
+                };
                 *kept = match outcome {
                     Ok(kept) => kept,
                     Err(error) => block.tally.skip(error, most_bad).map(|()| false)?,
@@ -242,15 +344,17 @@ fn check_length(context: &Context, column: &str, seen: usize, length: usize) -> 
 /// The Parquet library panics on some damaged files.
 fn guarded<T>(name: &str, work: impl FnOnce() -> ParquetResult<T>) -> Result<T, ReadError> {
     let done = catch(work);
-    done.unwrap_or_else(|| Err(ParquetError::General("the pages contradict each other".to_owned())))
-        .map_err(|error| damaged(name, error))
+    done.unwrap_or_else(|| Err(contradiction())).map_err(|error| damaged(name, error))
+}
+
+fn contradiction() -> ParquetError {
+    ParquetError::General("the pages contradict each other".to_owned())
 }
 
 /// The number of cells of a file, as its end tells.
 pub(crate) fn cells(path: &Path) -> Option<u64> {
     let file = Positioned::new(std::fs::File::open(path).ok()?).ok()?;
     let file = catch(|| SerializedFileReader::new(file))?.ok()?;
-    let metadata = file.metadata().file_metadata();
-    let rows = u64::try_from(metadata.num_rows()).ok()?;
-    Some(rows.saturating_mul(metadata.schema_descr().num_columns() as u64))
+    let columns = file.metadata().row_groups().iter().flat_map(|group| group.columns());
+    columns.map(|column| u64::try_from(column.num_values()).ok()).sum()
 }

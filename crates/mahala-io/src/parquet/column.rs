@@ -2,7 +2,7 @@
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{DataType, DoubleType};
+use parquet::data_type::{ByteArray, DataType, DoubleType, FixedLenByteArray};
 use parquet::errors::Result;
 use parquet::schema::types::ColumnDescriptor;
 
@@ -88,29 +88,42 @@ impl Kind {
     }
 }
 
-/// Calls `take` with each of at most `length` values, in order; `None` for null.
+/// Calls `take` with each of at most `length` values of a flat column, in order; `None` for null.
 pub(crate) fn read_values(
     reader: &mut ColumnReader,
     kind: Kind,
     length: usize,
     take: &mut dyn FnMut(Option<Scalar<'_>>),
 ) -> Result<()> {
+    read_levels(reader, kind, length, 1, &mut |_, _, value| take(value))
+}
+
+/// Calls `take` with repetition level, definition level and value of everything in at most `length` rows; a value is
+/// there at the definition level `present`.
+pub(crate) fn read_levels(
+    reader: &mut ColumnReader,
+    kind: Kind,
+    length: usize,
+    present: i16,
+    take: &mut dyn FnMut(i16, i16, Option<Scalar<'_>>),
+) -> Result<()> {
+    macro_rules! drain {
+        ($reader:expr, $scalar:expr) => {
+            drain($reader, length, present, |rep, def, value| take(rep, def, value.map($scalar)))
+        };
+    }
     match reader {
-        ColumnReader::BoolColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Bool(v)))),
-        ColumnReader::Int32ColumnReader(r) => drain(r, length, |v| {
-            take(v.map(|&v| kind.integer(v.into(), v.cast_unsigned().into())));
-        }),
-        ColumnReader::Int64ColumnReader(r) => drain(r, length, |v| {
-            take(v.map(|&v| kind.integer(v, v.cast_unsigned())));
-        }),
-        ColumnReader::FloatColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Single(v)))),
-        ColumnReader::DoubleColumnReader(r) => drain(r, length, |v| take(v.map(|&v| Scalar::Double(v)))),
-        ColumnReader::ByteArrayColumnReader(r) => drain(r, length, |v| {
-            take(v.map(|v| kind.bytes(v.data())));
-        }),
-        ColumnReader::FixedLenByteArrayColumnReader(r) => drain(r, length, |v| {
-            take(v.map(|v| kind.bytes(v.data())));
-        }),
+        ColumnReader::BoolColumnReader(r) => drain!(r, |&v| Scalar::Bool(v)),
+        ColumnReader::Int32ColumnReader(r) => {
+            drain!(r, |&v: &i32| kind.integer(v.into(), v.cast_unsigned().into()))
+        }
+        ColumnReader::Int64ColumnReader(r) => drain!(r, |&v: &i64| kind.integer(v, v.cast_unsigned())),
+        ColumnReader::FloatColumnReader(r) => drain!(r, |&v| Scalar::Single(v)),
+        ColumnReader::DoubleColumnReader(r) => drain!(r, |&v| Scalar::Double(v)),
+        ColumnReader::ByteArrayColumnReader(r) => drain!(r, |v: &ByteArray| kind.bytes(v.data())),
+        ColumnReader::FixedLenByteArrayColumnReader(r) => {
+            drain!(r, |v: &FixedLenByteArray| kind.bytes(v.data()))
+        }
         // A column of 96-bit times is refused before it is read.
         ColumnReader::Int96ColumnReader(_) => Ok(()),
     }
@@ -160,26 +173,33 @@ fn read_doubles(
 fn drain<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     length: usize,
-    mut take: impl FnMut(Option<&T::T>),
+    present: i16,
+    mut take: impl FnMut(i16, i16, Option<&T::T>),
 ) -> Result<()> {
     const BATCH: usize = 8192;
-    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    let (mut repetitions, mut definitions, mut values) = (Vec::new(), Vec::new(), Vec::new());
     let mut left = length;
     while left > 0 {
-        levels.clear();
+        repetitions.clear();
+        definitions.clear();
         values.clear();
-        let batch = left.min(BATCH);
-        let (records, _, _) = reader.read_records(batch, Some(&mut levels), None, &mut values)?;
+        let (records, _, _) = reader.read_records(
+            left.min(BATCH),
+            Some(&mut definitions),
+            Some(&mut repetitions),
+            &mut values,
+        )?;
         if records == 0 {
             break;
         }
-        // A required column has no levels: all its values are present. A flat one has level 0 or 1.
-        let mut present = values.iter();
-        if levels.is_empty() {
-            present.for_each(|value| take(Some(value)));
+        // A required column has no levels: all its values are present. A flat one does not repeat.
+        let mut there = values.iter();
+        if definitions.is_empty() {
+            there.for_each(|value| take(0, present, Some(value)));
         } else {
-            for &level in &levels {
-                take(if level > 0 { present.next() } else { None });
+            for (i, &definition) in definitions.iter().enumerate() {
+                let repetition = repetitions.get(i).copied().unwrap_or(0);
+                take(repetition, definition, if definition == present { there.next() } else { None });
             }
         }
         left = left.saturating_sub(records);

@@ -1,18 +1,21 @@
-//! Apache Parquet files with flat columns.
+//! Apache Parquet files: flat columns, and columns of lists that all have one length.
 
 pub(crate) mod blocks;
 mod column;
+mod lists;
 mod positioned_file;
 
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::schema::types::SchemaDescriptor;
+use parquet::file::reader::FileReader;
 
+use crate::column_ref::ColumnRef;
 use crate::columns::{Columns, Plan, plan};
 use crate::error::{ReadError, shell};
 use crate::options::ReadOptions;
 use crate::parquet::column::Kind;
+use crate::parquet::lists::{List, levels, width};
 
 /// The name under which pandas stores row labels that are not simply counted.
 const PANDAS_INDEX: &str = "__index_level_0__";
@@ -26,40 +29,100 @@ pub(crate) struct Layout {
 }
 
 /// Finds the columns that are wanted, and checks that they can be read as numbers.
-pub(crate) fn layout(
-    name: &str,
-    metadata: &ParquetMetaData,
-    options: &ReadOptions,
-) -> Result<Layout, ReadError> {
-    let fields = fields(metadata.file_metadata().schema_descr());
+pub(crate) fn layout(name: &str, file: &dyn FileReader, options: &ReadOptions) -> Result<Layout, ReadError> {
+    let roots = roots(file).map_err(|error| damaged(name, error))?;
+    let fields: Vec<Field> = roots.iter().flat_map(Root::fields).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-    let mut options = options.clone();
+    let mut options = of_the_fields(name, &roots, options)?;
     let skips_index = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
-    check_compression(name, metadata, &fields, &plan)?;
+    check_compression(name, file.metadata(), &fields, &plan)?;
     let note = skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
     Ok(Layout { fields, plan, note })
 }
 
-/// A top-level field of the schema: a column, unless it is nested.
+/// A top-level field of the schema.
+struct Root {
+    name: String,
+    /// The leaf with its values, unless it is nested.
+    leaf: Option<(usize, Kind)>,
+    list: Option<List>,
+}
+
+/// A column: a top-level field, or the values at one place of its lists.
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) column: Option<(usize, Kind)>,
+    /// The lists of which this is one place.
+    pub(crate) list: Option<(List, usize)>,
 }
 
-fn fields(schema: &SchemaDescriptor) -> Vec<Field> {
-    let roots = schema.root_schema().get_fields();
-    let mut fields: Vec<Field> =
-        roots.iter().map(|root| Field { name: root.name().to_owned(), column: None }).collect();
+impl Root {
+    /// One column, or `name.0`, `name.1`, … for lists.
+    fn fields(&self) -> Vec<Field> {
+        let Self { name, leaf, list } = self;
+        match list {
+            None => vec![Field { name: name.clone(), column: *leaf, list: None }],
+            Some(list) => (0..list.width)
+                .map(|j| Field { name: format!("{name}.{j}"), column: *leaf, list: Some((*list, j)) })
+                .collect(),
+        }
+    }
+}
+
+fn roots(file: &dyn FileReader) -> Result<Vec<Root>, ParquetError> {
+    let schema = file.metadata().file_metadata().schema_descr();
+    let fields = schema.root_schema().get_fields();
+    let mut roots: Vec<Root> =
+        fields.iter().map(|field| Root { name: field.name().to_owned(), leaf: None, list: None }).collect();
     for leaf in 0..schema.num_columns() {
         let root = schema.get_column_root_idx(leaf);
         let column = schema.column(leaf);
-        if roots[root].is_primitive() && column.max_rep_level() == 0 {
-            fields[root].column = Some((leaf, Kind::of(&column)));
+        let kind = Kind::of(&column);
+        if column.max_rep_level() == 0 && fields[root].is_primitive() {
+            roots[root].leaf = Some((leaf, kind));
+        } else if let Some(levels) = levels(&fields[root])
+            && kind.unfit(false).is_none()
+            && let Some(width) = width(file, leaf, kind, levels)?
+        {
+            roots[root].leaf = Some((leaf, kind));
+            roots[root].list = Some(List { levels, width });
         }
     }
-    fields
+    Ok(roots)
+}
+
+/// The options, with columns named as the fields of the file put into terms of the columns that lists become.
+///
+/// Positions count the fields of the file; leaving out a field of lists leaves out all its columns.
+fn of_the_fields(source: &str, roots: &[Root], options: &ReadOptions) -> Result<ReadOptions, ReadError> {
+    let mut options = options.clone();
+    if roots.iter().all(|root| root.list.is_none()) {
+        return Ok(options);
+    }
+    let names: Vec<String> = roots.iter().map(|root| root.name.clone()).collect();
+    let columns: Vec<String> = roots.iter().flat_map(Root::fields).map(|field| field.name).collect();
+    let is_column = |column: &ColumnRef| columns.contains(&column.0);
+    let mut ignore = Vec::new();
+    for column in &options.ignore {
+        if is_column(column) && !names.contains(&column.0) {
+            ignore.push(column.clone());
+            continue;
+        }
+        let found = column.resolve(source, &names)?;
+        ignore.extend(found.into_iter().flat_map(|j| roots[j].fields()).map(|field| ColumnRef(field.name)));
+    }
+    options.ignore = ignore;
+    if let Some(label) = options.label.take_if(|label| !is_column(label)) {
+        let root = &roots[label.resolve_one(source, &names)?];
+        if root.list.is_some() {
+            let message = format!("column '{}' has lists, and a label is one value", root.name);
+            return Err(ReadError::new(source, message).hint("name the column of labels with --label"));
+        }
+        options.label = Some(ColumnRef(root.name.clone()));
+    }
+    Ok(options)
 }
 
 /// Row labels are not features; they are kept only if the user or the model names them.

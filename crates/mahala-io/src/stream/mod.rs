@@ -183,7 +183,7 @@ impl Stream {
         let labelled = self.options.label.is_some();
         let mut table = TableBuilder::new(&self.source, self.names.clone(), labelled, &self.options);
         self.each(|_| (), |block: Block, ()| table.add(block))?;
-        table.finish(&self.policy, &self.tally.gaps, self.options.missing, self.notes())
+        table.finish(&self.policy, &self.tally, self.options.missing, self.notes())
     }
 
     fn enter(&mut self, file: File) -> Result<(), ReadError> {
@@ -286,7 +286,7 @@ impl File {
             Format::Parquet => {
                 ColumnFile::open(source, options, table).map(|file| Self::Columns(Box::new(file)))
             }
-            Format::Npy | Format::Libsvm => {
+            Format::Npy | Format::Npz | Format::Libsvm => {
                 let message = "a table can be read in a stream from CSV, TSV and Parquet files";
                 Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
@@ -338,7 +338,7 @@ pub fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
     for path in expand(path).ok()? {
         let size = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?.len();
         bytes += match options.format.unwrap_or_else(|| crate::format::format_of_name(&path)) {
-            Format::Npy | Format::Libsvm => return None,
+            Format::Npy | Format::Npz | Format::Libsvm => return None,
             // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
             Format::Csv | Format::Tsv => size / 4,
             Format::Parquet => crate::parquet::blocks::cells(&path)?.saturating_mul(8),

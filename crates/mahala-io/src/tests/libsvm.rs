@@ -48,7 +48,10 @@ fn columns_can_be_left_out_and_cells_can_be_missing() {
 #[test]
 fn wrong_pairs_are_located() {
     let cases = [
-        ("1 0:5", "\"0:5\": indices begin at 1, not at 0\nhint: add 1 to every index of the file"),
+        (
+            "1 0:5",
+            "\"0:5\": indices begin at 1, not at 0\nhint: if the first feature has index 0: --zero-based",
+        ),
         (
             "1 2:5 2:6",
             "\"2:6\" follows index 2: indices must ascend\nhint: sort the pairs of each line by index",

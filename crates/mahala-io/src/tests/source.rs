@@ -54,7 +54,7 @@ fn truncated_and_damaged_gzip_are_refused() {
     let mut wrong_sum = zipped.clone();
     let at = wrong_sum.len() - 6;
     wrong_sum[at] ^= 0xFF;
-    assert!(refusal("a.csv.gz", &wrong_sum, &plain()).contains("the gzip data are damaged"));
+    assert!(refusal("a.csv.gz", &wrong_sum, &plain()).contains("the compressed data are damaged"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn directories_and_absent_files_are_refused_in_words() {
     assert_eq!(
         message(&inner),
         "folder: the folder has no tables: it is empty\n\
-         hint: files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz after that"
+         hint: files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz or .zst after that"
     );
     let absent = directory.path().join("absent.csv");
     assert_eq!(message(&absent), "absent.csv: there is no such file");

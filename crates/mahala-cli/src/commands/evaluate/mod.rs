@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     inputs.extend(args.target.files());
     let svg = args.svg.as_ref().map(|path| create_output(path, &inputs)).transpose()?;
     let (mut table, beside) =
-        args.input.read_grouped(args.data(), args.target.label.as_ref(), args.target.beside())?;
+        args.input.read_grouped(args.data(), args.target.labels_in(), args.target.beside())?;
     let groups = if args.target.groups.is_some() { beside.as_ref() } else { None };
     let material = material(args, &mut table, beside.as_ref())?;
     let gmml = args.learn.gmml(args.target.pairs.rule(), material.rows().columns())?;

@@ -34,8 +34,8 @@ struct Compared {
 pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
     let kept = load_model(path)?;
     let model = with_outside(kept.clone());
-    let label = args.target.label.as_ref();
-    let mut data = args.input.read_for(&model, args.data(), label)?;
+    let input = args.input.for_model(args.by_position);
+    let mut data = input.read_for(&model, args.data(), args.target.labels_in())?;
     let source = data.source.clone();
     let progress = Bar::spinner(&format!("judging {} on {source}", path.display()));
     let (compared, verdict, votes) = if args.target.has_pairs() {
@@ -142,7 +142,7 @@ fn among_themselves(
     let outcomes =
         [outcome(Method::Euclidean, "euclidean", plain), outcome(Method::Gmml, "the model", learned)];
     let groups = match &args.target.groups {
-        Some(column) => args.input.read_grouped(args.data(), args.target.label.as_ref(), Some(column))?.1,
+        Some(column) => args.input.read_grouped(args.data(), args.target.labels_in(), Some(column))?.1,
         None => None,
     };
     let tested: Vec<usize> = (0..rows.len()).collect();
@@ -172,7 +172,7 @@ fn of_constraints(args: &Evaluate, model: &Model, data: &mut Table) -> Result<Ve
     let PairsArg::File(_) = &target.pairs else {
         bail!("--chunks does not judge a model\nhint: --label COLUMN, or --pairs FILE");
     };
-    let given = constraints::given_pairs_for(target, &args.input, model, data)?;
+    let given = constraints::given_pairs_for(target, &args.input.for_model(args.by_position), model, data)?;
     let (rows, pairs) = constraints::one_table(given.first, given.second, given.pairs)?;
     let euclidean = distances(&Model::new(Metric::euclidean(rows.columns())), &rows, &pairs)?;
     let learned = distances(model, &rows, &pairs)?;

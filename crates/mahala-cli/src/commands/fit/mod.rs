@@ -30,9 +30,9 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     };
     let read = |input: &InputArgs| {
         if args.reads_sparse() {
-            return Ok((input.read_sparse(data, args.target.label.as_ref())?, None));
+            return Ok((input.read_sparse(data, args.target.labels_in())?, None));
         }
-        input.read_grouped(data, args.target.label.as_ref(), args.target.beside())
+        input.read_grouped(data, args.target.labels_in(), args.target.beside())
     };
     let rows = match streams(args) {
         Streams::Always => None,
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
     let Some((mut data, groups)) = rows else { return fit_stream(args, data, output) };
     let weights = args.target.weights.as_ref().map(|name| data.take_column(name)).transpose()?;
     let gmml = args.learn.gmml(args.target.pairs.rule(), data.names.len())?;
-    if args.target.label.is_none() && data.labels.is_none() && !args.target.has_pairs() {
+    if !args.target.labels_in().are_given() && data.labels.is_none() && !args.target.has_pairs() {
         bail!(
             "there is nothing to learn from: no labels and no pairs\nhint: --label COLUMN, or --pairs FILE"
         );

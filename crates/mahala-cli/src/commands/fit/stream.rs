@@ -100,7 +100,7 @@ pub(super) fn fit_moments(args: &Fit, path: &Path, output: AtomicFile) -> Result
 
 /// The rows on which t is chosen, with the columns of the sums.
 fn sample_of(args: &Fit, data: &Path, moments: &mahala::scatter::Moments) -> Result<Dataset> {
-    let mut table = args.input.read(data, args.target.label.as_ref())?;
+    let mut table = args.input.read(data, args.target.labels_in())?;
     let (seen, wanted) = (&table.names, moments.names());
     if seen.len() != moments.columns() || (!wanted.is_empty() && seen != wanted) {
         bail!(
@@ -153,6 +153,7 @@ fn described(source: String, names: Vec<String>, n: usize) -> Table {
         rows: Vec::new(),
         sparse: None,
         n,
+        records: n as u64,
         labels: Some(Vec::new()),
         row_numbers: Vec::new(),
         gaps: Vec::new(),

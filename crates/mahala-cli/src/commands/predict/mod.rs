@@ -4,7 +4,7 @@ mod score;
 
 use crate::commands::dataset::{labels, transformed};
 use crate::commands::{create_beside, load_model, searching, shown, with_outside};
-use crate::options::input::InputArgs;
+use crate::options::input::{InputArgs, LabelsIn};
 use crate::options::predict::{Predict, Probabilities};
 use crate::terminal::format;
 use crate::terminal::message::{print_json, print_notes, tell_written};
@@ -18,6 +18,7 @@ use mahala_io::Block;
 use score::Score;
 use serde_json::json;
 use std::io::Write as _;
+use std::path::Path;
 
 /// Predicts and writes `row,prediction,votes`, and probabilities if asked for.
 pub(crate) fn run(args: &Predict) -> Result<()> {
@@ -27,15 +28,22 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         model = with_outside(model);
     }
     let train = args.train.as_deref().unwrap_or(&args.model);
-    let mut output = create_beside(&args.output, &[&args.model, &args.data, train], args.json)?;
+    let mut inputs: Vec<&Path> = vec![&args.model, &args.data, train];
+    inputs.extend(args.labels.as_deref());
+    let mut output = create_beside(&args.output, &inputs, args.json)?;
     let (voters, labels) = voters(args, &model)?;
     let k = neighbours(args, &model, voters.len())?;
     let voting = Voting::new(args, &model, voters, labels, k)?;
     let mut text = Text { writer: csv::Writer::from_writer(Vec::new()), probabilities: args.probabilities };
     text.header(&voting.labels)?;
-    let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
-    let table =
-        if args.stream { None } else { args.input.in_memory_or_stream(&args.data, read, || Ok(None))? };
+    let input = args.input.for_model(args.by_position);
+    let truths = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
+    let read = |input: &InputArgs| input.read_for(&model, &args.data, truths).map(Some);
+    let table = match args.stream {
+        true => None,
+        false if truths.is_file() => read(&input)?,
+        false => input.in_memory_or_stream(&args.data, read, || Ok(None))?,
+    };
     let (score, labelled) = if let Some(mut table) = table {
         let z = transformed(&model, &mut table)?;
         let progress = Bar::spinner(&searching(z.len(), voting.len()));
@@ -43,13 +51,13 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         progress.finish();
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
         let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
-        if args.label.is_some() {
+        if truths.are_given() {
             score.check(&voting.labels)?;
         }
         output.write_all(&text.take()?)?;
         (score, table.labels.is_some())
     } else {
-        let mut stream = args.input.stream_for(&model, &args.data, args.label.as_ref())?;
+        let mut stream = input.stream_for(&model, &args.data, args.label.as_ref())?;
         let progress = Bar::spinner(&format!("predicting {}", stream.source));
         output.write_all(&text.take()?)?;
         let mut score = Score::default();
@@ -66,7 +74,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         print_notes(stream.notes());
         (score, args.label.is_some())
     };
-    if args.label.is_some() {
+    if truths.are_given() {
         score.check(&voting.labels)?;
     }
     output.commit()?;
@@ -226,7 +234,8 @@ fn shares(
 fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
     match (&args.train, &model.references) {
         (Some(path), _) => {
-            let mut table = args.input.read_for(model, path, args.train_label.as_ref())?;
+            let input = args.input.for_model(args.by_position);
+            let mut table = input.read_for(model, path, args.train_label.as_ref())?;
             if table.labels.is_none() {
                 bail!(
                     "{} was read without labels\nhint: name their column with --train-label COLUMN",
