@@ -13,6 +13,8 @@ use std::path::PathBuf;
   mahala pairs m.safetensors rows.csv --pairs candidates.csv --probabilities
   mahala pairs m.safetensors rows.csv --pairs marked.csv --json
       where marked.csv has first,second,similar: also says the accuracy")]
+// Each is a switch of its own.
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct PairsCommand {
     /// The model
     pub model: PathBuf,
