@@ -30,7 +30,7 @@ pub(crate) struct Neighbors {
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     /// Where to write [default: stdout]
     #[arg(

@@ -33,7 +33,7 @@ pub(crate) struct PairsCommand {
     #[arg(long, help_heading = "Output")]
     pub probabilities: bool,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     /// Where to write [default: stdout]
     #[arg(
