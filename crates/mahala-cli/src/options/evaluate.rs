@@ -31,7 +31,7 @@ use std::str::FromStr;
   mahala evaluate rows.csv --pairs pairs.csv                held-out pairs
   mahala evaluate m.safetensors rows.csv --pairs marked.csv")]
 pub(crate) struct Evaluate {
-    /// Rows: CSV, TSV, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; - for stdin; after a model file, rows to judge it on
+    /// Rows (CSV, NPY, Parquet ...), - for stdin; after a model file, rows to judge it on
     #[arg(required = true, num_args = 1..=2, value_name = "DATA")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]

@@ -12,8 +12,8 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   mahala explore wine.csv --label class -o wine.html
-  mahala explore rows.csv --label class --standardize --t 0.5 -o rows.html
-  mahala explore large.csv --label class --max-rows 5000 --seed 3 -o large.html
+  mahala explore wines.csv --label class --standardize --t 0.5 -o rows.html
+  mahala explore wines.csv --label class --max-rows 100 --seed 3 -o large.html
 
 The page is one file that fetches nothing: open it in a browser.")]
 pub(crate) struct Explore {
