@@ -117,8 +117,8 @@ fn a_feature_of_the_model_is_no_label() {
     for text in ["x,y\n1,2\n", "x,y\n1, 2\n"] {
         assert_eq!(
             refusal("a.csv", text, &options),
-            "a.csv: column 'y' is a feature of the model, and cannot label the rows\n\
-             hint: give another column with --label"
+            "a.csv: column 'y' is a feature of the model, and cannot name or label the rows\n\
+             hint: give another column with --label or --id"
         );
     }
 }
