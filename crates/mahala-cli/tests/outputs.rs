@@ -93,6 +93,10 @@ fn rows_keep_their_names() {
     }
     let told = place.run("predict wine.st named.csv --id bottle --label label --stream").stderr;
     assert!(told.starts_with("error: --id and --label cannot be combined in a stream"), "{told}");
+    place.refuses(
+        "predict wine.st named.csv --id label --label label",
+        "error: --id and --label name the same column\nhint: give one of them, or another column",
+    );
     let near = place.ok("neighbors wine.st named.csv --id bottle -k 2 --label label").stdout;
     assert!(near.starts_with("row,id,rank,neighbor,neighbor_id,distance,label\n"), "{near}");
     let named = |numbers: Vec<String>| -> Vec<String> {

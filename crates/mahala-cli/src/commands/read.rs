@@ -141,6 +141,9 @@ impl InputArgs {
     ) -> Result<(Table, Option<Vec<String>>)> {
         let labels = labels.into();
         let Some(id) = id else { return Ok((self.read_for(model, path, labels)?, None)) };
+        if labels.column() == Some(id) {
+            bail!("--id and --label name the same column\nhint: give one of them, or another column");
+        }
         let without = |column: Option<&ColumnRef>| {
             let mut input = self.clone();
             input.ignore.extend(column.cloned());
