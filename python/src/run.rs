@@ -58,7 +58,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
 pub(crate) fn interruptible_until<T: Send + 'static>(
     py: Python<'_>,
     threads: Option<usize>,
-    enough: Option<Arc<AtomicBool>>,
+    enough: Option<&AtomicBool>,
     work: impl FnOnce(&AtomicBool) -> mahala::Result<T> + Send + 'static,
 ) -> PyResult<T> {
     let pool = pool(threads)?;

@@ -91,15 +91,11 @@ pub(crate) fn fit_multi_task<'py>(
     reg: f64,
     rounds: usize,
     threads: Option<usize>,
-) -> PyResult<(
-    Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)>,
-    Bound<'py, PyArray2<f64>>,
-)> {
+) -> PyResult<(Vec<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>)>, Bound<'py, PyArray2<f64>>)> {
     let tasks: Vec<Dataset> = tasks.iter().map(dataset).collect::<PyResult<_>>()?;
     let method = MultiTaskGmml { t, lambda: reg, rounds };
     let fit = interruptible(py, threads, move |_| method.fit(&tasks.iter().collect::<Vec<_>>()))?;
-    let metric = |metric: &mahala::Metric| {
-        (mat_out(py, metric.components()), PyArray1::from_slice(py, metric.mean()))
-    };
+    let metric =
+        |metric: &mahala::Metric| (mat_out(py, metric.components()), PyArray1::from_slice(py, metric.mean()));
     Ok((fit.metrics.iter().map(metric).collect(), mat_out(py, fit.shared.components())))
 }

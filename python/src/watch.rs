@@ -36,7 +36,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let failure = raised.clone();
     let enough = watched.keep_best.then(Arc::<AtomicBool>::default);
     let told = enough.clone();
-    let outcome = interruptible_until(py, threads, told, move |cancelled| {
+    let outcome = interruptible_until(py, threads, told.as_deref(), move |cancelled| {
         let enough = enough.as_deref();
         let mut watch = Watch {
             cancelled,

@@ -41,7 +41,7 @@ use mahala_kernels::workspace::Workspace;
 pub struct Plda {
     /// The most directions, of the largest ψ; all with ψ above 0 if None.
     pub rank: Option<usize>,
-    /// How far Φ_w is shrunk towards its diagonal.
+    /// How far `Φ_w` is shrunk towards its diagonal.
     pub shrinkage: f64,
 }
 
@@ -83,7 +83,7 @@ impl Plda {
         Ok(PldaModel { within: rows.learned(components, None)?.metric, between: ratios[..kept].to_vec() })
     }
 
-    /// Φ_w, and Φ_b before its negative part is left out.
+    /// `Φ_w`, and `Φ_b` before its negative part is left out.
     fn covariances(&self, rows: &Rows, data: &Dataset) -> Result<[Mat<f64>; 2]> {
         let (n, d) = (rows.len() as f64, rows.columns());
         let sizes: Vec<f64> = data.labels().class_sizes().iter().map(|&size| size as f64).collect();

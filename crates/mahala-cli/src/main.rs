@@ -5,6 +5,7 @@
 
 mod commands;
 mod compat;
+mod errors;
 mod options;
 mod recorded;
 mod system;
@@ -12,10 +13,10 @@ mod terminal;
 
 use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use errors::Kind;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
-use terminal::errors::{self, Kind};
 use terminal::format;
 use terminal::message::print_detail;
 use terminal::talk::{self, Level};

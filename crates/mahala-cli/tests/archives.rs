@@ -22,7 +22,7 @@ fn member(name: &'static str, bytes: Vec<u8>, deflated: bool) -> Member {
     Member { name, bytes, deflated, claimed: None, checksum: None }
 }
 
-/// A ZIP archive as numpy.savez and numpy.savez_compressed write one.
+/// A ZIP archive as numpy.savez and `numpy.savez_compressed` write one.
 fn zip(members: &[Member]) -> Vec<u8> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for member in members {
@@ -223,7 +223,7 @@ fn truth_values_in_text_are_1_and_0() {
     let place = Place::new();
     let table = |yes: &[&str], no: &[&str]| {
         let row = |i: usize| {
-            let flag = if i % 3 == 0 { yes[i % yes.len()] } else { no[i % no.len()] };
+            let flag = if i.is_multiple_of(3) { yes[i % yes.len()] } else { no[i % no.len()] };
             format!("{},{flag},{}\n", (i * 7) % 11, ["p", "q"][i % 2])
         };
         "a,flag,y\n".to_owned() + &(0..24).map(row).collect::<String>()

@@ -19,10 +19,11 @@ fn codes(labels: &[String]) -> Vec<i64> {
     let mut names: Vec<&String> = Vec::new();
     let code = |label| {
         let known = names.iter().position(|name| *name == label);
-        known.unwrap_or_else(|| {
+        let place = known.unwrap_or_else(|| {
             names.push(label);
             names.len() - 1
-        }) as i64
+        });
+        i64::try_from(place).expect("a few classes")
     };
     labels.iter().map(code).collect()
 }

@@ -32,13 +32,12 @@ impl ColumnWeights {
         let scale = |j: usize| path.scale().map_or(1.0, |scale| scale[j]);
         let square = |j: usize, k: usize| (w[(j, k)] / scale(j)).powi(2);
         let d = data.columns();
-        let mut sums = [vec![0.0; r], vec![0.0; r]];
-        for k in 0..r {
-            for (j, deviation) in deviations.iter().enumerate() {
-                sums[0][k] += square(j, k);
-                sums[1][k] += square(j, k) * deviation * deviation;
-            }
-        }
+        let over_columns =
+            |k: usize, factor: &dyn Fn(usize) -> f64| (0..d).map(|j| square(j, k) * factor(j)).sum::<f64>();
+        let sums: [Vec<f64>; 2] = [
+            (0..r).map(|k| over_columns(k, &|_| 1.0)).collect(),
+            (0..r).map(|k| over_columns(k, &|j| deviations[j].powi(2))).collect(),
+        ];
         let weights = LOOKED_AT.map(|t| weights(path.log_eigenvalues(), t));
         let largest_share = |j: usize| -> f64 {
             let share = |at: &Vec<f64>, unit: usize| {

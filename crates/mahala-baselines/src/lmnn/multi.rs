@@ -11,7 +11,7 @@
 //! One objective for all metrics: the distance to a target is measured by the metric of its class, that to an
 //! impostor by the metric of the impostor's. P is the identity, around the mean; at a lower rank the map of the global
 //! LMNN, and all metrics lie in its span. The minimisation starts at the global metric, to which a hundredth of its mean
-//! eigenvalue is added: the gradient has the factor L_c, and a direction that the global metric lost would stay lost.
+//! eigenvalue is added: the gradient has the factor `L_c`, and a direction that the global metric lost would stay lost.
 //! The result is never above the global metric's objective.
 //!
 //! The impostors are an active set. All rows are checked every [`CHECK`] iterations of L-BFGS; in between, only pairs
@@ -164,14 +164,14 @@ fn solve(
         let done = report.iterations;
         let mut told = |step: Step| progress(Step::iteration(done + step.done, step.objective));
         let mut function = |l: &[f64], gradient: &mut [f64]| round.loss(l, gradient);
-        let (point, inner) = minimise(&mut function, here, &limits, &mut told)?;
+        let (point, inner) = minimise(&mut function, std::mem::take(&mut here), &limits, &mut told)?;
         report.iterations += inner.iterations;
         let checked = problem.check(&point)?;
         let gain = value - checked.value;
         if gain > 0.0 {
             (best, value) = (point, checked.value);
         }
-        here = best.clone();
+        here.clone_from(&best);
         let before = active.len();
         active = united(&active, &checked.impostors);
         if matches!(inner.outcome, Outcome::Cancelled | Outcome::TimeLimit) {

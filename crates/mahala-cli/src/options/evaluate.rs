@@ -37,7 +37,7 @@ pub(crate) struct Evaluate {
     #[command(flatten)]
     pub input: InputArgs,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     #[command(flatten)]
     pub target: TargetArgs,

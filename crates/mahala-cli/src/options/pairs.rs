@@ -13,6 +13,8 @@ use std::path::PathBuf;
   mahala pairs m.safetensors rows.csv --pairs candidates.csv --probabilities
   mahala pairs m.safetensors rows.csv --pairs marked.csv --json
       where marked.csv has first,second,similar: also says the accuracy")]
+// Each is a switch of its own.
+#[allow(clippy::struct_excessive_bools)]
 pub(crate) struct PairsCommand {
     /// The model
     pub model: PathBuf,
@@ -31,7 +33,7 @@ pub(crate) struct PairsCommand {
     #[arg(long, help_heading = "Output")]
     pub probabilities: bool,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     /// Where to write: .csv, .tsv (.gz, .zst) or .parquet [default: CSV to stdout]
     #[arg(

@@ -40,7 +40,7 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub id: Option<ColumnRef>,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, help_heading = "Input")]
+    #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     /// Where to write: .csv, .tsv (.gz, .zst) or .parquet [default: CSV to stdout]
     #[arg(

@@ -33,7 +33,7 @@ pub(crate) struct Retrieval {
     #[arg(long, value_name = "FILE")]
     pub model: Option<PathBuf>,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
-    #[arg(long, requires = "model", help_heading = "Input")]
+    #[arg(long, requires = "model", help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
     /// The measures, separated by commas: r@1, recall@5, precision@5, mrr, ndcg@10, map@r
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

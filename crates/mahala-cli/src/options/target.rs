@@ -14,7 +14,7 @@ pub(crate) struct TargetArgs {
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
-    /// A file with the class of each row, where no column has it: NPY, or text with one column
+    /// A file with the class of each row: NPY, or text with one column
     #[arg(long, value_name = "FILE", conflicts_with = "label")]
     pub labels: Option<PathBuf>,
     /// The column that names each row's group

@@ -1,6 +1,5 @@
 //! What people see: tables, numbers, messages, progress; and what becomes of signals.
 
-pub(crate) mod errors;
 pub(crate) mod format;
 pub(crate) mod json;
 pub(crate) mod message;

@@ -1,6 +1,6 @@
 //! Help: short enough for a screen, with examples that run.
 
-use crate::common::{Place, binary, npy};
+use crate::common::{Place, binary, npy, npy_1d};
 use std::process::Command;
 
 /// The commands, as the help lists them.
@@ -74,6 +74,11 @@ fn tables(place: &Place) {
     for name in ["vectors.npy", "documents.npy", "queries.npy", "rows.npy"] {
         place.write(name, npy(&(0..60).map(row).collect::<Vec<_>>()));
     }
+    place.write("X.npy", npy(&(0..60).map(row).collect::<Vec<_>>()));
+    place.write(
+        "y.npy",
+        npy_1d("<f8", 60, &(0..60).flat_map(|i| f64::from(i % 4).to_le_bytes()).collect::<Vec<_>>()),
+    );
     // Every second pair is of one class: classes go round by four.
     let pair = |i: usize| format!("{},{},{}\n", i + 1, (i + 4 + i % 2) % 60 + 1, 1 - i % 2);
     let pairs = format!("first,second,similar\n{}", (0..60).map(pair).collect::<String>());

@@ -40,7 +40,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadE
     let of_rows =
         ReadOptions { label: options.label.clone().filter(|_| labels.is_none()), ..options.clone() };
     let mut table = npy::read(open(&name, &archive, rows)?, &of_rows)?;
-    table.source = name.clone();
+    table.source.clone_from(&name);
     if let Some(labels) = labels {
         LabelFile::of_array(open(&name, &archive, labels)?, options)?.give(&mut table, options.missing)?;
     }

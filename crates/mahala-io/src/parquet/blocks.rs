@@ -355,6 +355,7 @@ fn contradiction() -> ParquetError {
 pub(crate) fn cells(path: &Path) -> Option<u64> {
     let file = Positioned::new(std::fs::File::open(path).ok()?).ok()?;
     let file = catch(|| SerializedFileReader::new(file))?.ok()?;
-    let columns = file.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let columns =
+        file.metadata().row_groups().iter().flat_map(parquet::file::metadata::RowGroupMetaData::columns);
     columns.map(|column| u64::try_from(column.num_values()).ok()).sum()
 }

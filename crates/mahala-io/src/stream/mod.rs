@@ -59,7 +59,7 @@ enum File {
 /// A block as it is cut from a file, to be parsed by any thread.
 enum Raw {
     Text(TextBlock),
-    Columns(ColumnBlock),
+    Columns(Box<ColumnBlock>),
 }
 
 impl Stream {
@@ -215,7 +215,7 @@ impl Stream {
             let raw = match &mut self.current {
                 None => return Ok(None),
                 Some(File::Text(file)) => file.next_block()?.map(Raw::Text),
-                Some(File::Columns(file)) => file.next_block()?.map(Raw::Columns),
+                Some(File::Columns(file)) => file.next_block()?.map(|block| Raw::Columns(Box::new(block))),
             };
             if raw.is_some() {
                 return Ok(raw);

@@ -83,7 +83,9 @@ mod tests {
     /// The first column tells the classes apart, the second is noise of forty times its unit.
     fn data() -> Dataset {
         let noise = |i: usize| ((i * i * 7919 + 31 * i) % 101) as f64 / 101.0;
-        let cell = |i: usize| if i % 2 == 0 { noise(i) + 1.5 * (i / 2 % 2) as f64 } else { 40.0 * noise(i) };
+        let cell = |i: usize| {
+            if i.is_multiple_of(2) { noise(i) + 1.5 * (i / 2 % 2) as f64 } else { 40.0 * noise(i) }
+        };
         let rows = Rows::new((0..120).map(cell).collect(), 2).unwrap();
         Dataset::new(rows, Labels::new((0..60).map(|i| (i % 2).to_string()))).unwrap()
     }
