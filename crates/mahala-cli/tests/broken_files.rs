@@ -306,7 +306,7 @@ fn forms_are_told_by_names() {
     );
     place.refuses(
         "fit wine.csv --label label --method gmml -o - --json",
-        "{\"error\":{\"exit_code\":1,\"hint\":\"-o FILE\",\"kind\":\"other\",\"message\":\"the model and --json cannot both go \
-         to standard output\"},\"schema\":\"mahala/error\",\"schema_version\":1}",
+        "{\"error\":{\"exit_code\":1,\"hint\":\"-o FILE\",\"kind\":\"other\",\"message\":\"the model and --json cannot \
+         both go to standard output\"},\"schema\":\"mahala/error\",\"schema_version\":1}",
     );
 }
