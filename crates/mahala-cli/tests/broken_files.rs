@@ -297,8 +297,8 @@ fn more_neighbours_than_rows_are_pointed_out_when_t_is_chosen() {
 fn forms_are_told_by_names() {
     let place = Place::with_wine_model();
     place.refuses(
-        "transform wine.st wine.csv -o z.csv.gz",
-        "error: z.csv.gz: rows are written as .csv or .npy",
+        "transform wine.st wine.csv -o z.npz",
+        "error: z.npz: tables are written as .csv or .tsv (packed: .csv.gz, .csv.zst), .npy or .parquet",
     );
     place.refuses(
         "export wine.st -o wine.bin",
@@ -306,7 +306,7 @@ fn forms_are_told_by_names() {
     );
     place.refuses(
         "fit wine.csv --label label --method gmml -o - --json",
-        "{\"error\":{\"exit_code\":1,\"hint\":\"-o FILE\",\"kind\":\"other\",\"message\":\"the model and --json cannot both go \
-         to standard output\"},\"schema\":\"mahala/error\",\"schema_version\":1}",
+        "{\"error\":{\"exit_code\":1,\"hint\":\"-o FILE\",\"kind\":\"other\",\"message\":\"the model and --json cannot \
+         both go to standard output\"},\"schema\":\"mahala/error\",\"schema_version\":1}",
     );
 }

@@ -36,7 +36,7 @@ pub struct AtomicFile {
 }
 
 enum Sink {
-    Stream(BufWriter<UntilClosed<Box<dyn Write>>>),
+    Stream(BufWriter<UntilClosed<Box<dyn Write + Send>>>),
     File(BufWriter<PartFile>),
 }
 
@@ -91,7 +91,7 @@ impl AtomicFile {
         }
     }
 
-    fn stream(inner: Box<dyn Write>, path: &Path) -> Self {
+    fn stream(inner: Box<dyn Write + Send>, path: &Path) -> Self {
         let inner = UntilClosed { inner, closed: false };
         let sink = Sink::Stream(BufWriter::with_capacity(BUFFER, inner));
         Self { sink, path: path.to_owned(), failed: false }

@@ -48,6 +48,11 @@ pub(crate) fn plan(source: &str, columns: &Columns, options: &ReadOptions) -> Re
         Some(wanted) => by_position(source, kept, wanted.len(), columns.named)?,
         None => distinct(source, names, kept)?,
     };
+    if let Some(j) = label.filter(|j| features.contains(j)) {
+        let message =
+            format!("column '{}' is a feature of the model, and cannot name or label the rows", names[j]);
+        return Err(ReadError::new(source, message).hint("give another column with --label or --id"));
+    }
     if names.is_empty() {
         return Err(ReadError::new(source, "the file has no columns"));
     }

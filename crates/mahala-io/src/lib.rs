@@ -10,6 +10,7 @@
 //!   after the other, parsed by all threads, in the order of the file.
 //! - Every reader finds the columns of its file, and the part that each of them plays: feature, label, or none. One
 //!   policy for all formats decides about missing cells.
+//! - [`table_writer`] writes tables, in the form that the name of the file asks for.
 //! - [`AtomicFile`] writes a file that appears under its name when it is complete; [`npy`] writes arrays.
 //! - Whatever is wrong with a file is said with its place and, where there is one, the remedy.
 //!
@@ -60,6 +61,7 @@ mod source;
 mod stream;
 mod table;
 mod table_builder;
+pub mod table_writer;
 pub mod tuples;
 mod write_error;
 

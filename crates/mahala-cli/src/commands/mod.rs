@@ -144,44 +144,10 @@ pub(crate) fn create_output(path: &Path, inputs: &[&Path]) -> Result<AtomicFile>
     Ok(AtomicFile::create(path)?)
 }
 
-/// Opens a file to write rows to. With `--json` standard output is for the summary, and the rows go to a file alone.
-pub(crate) fn create_beside(path: &Path, inputs: &[&Path], json: bool) -> Result<Output> {
+/// Opens a file to write rows to; none with `--json` alone, where standard output is for the summary.
+pub(crate) fn create_beside(path: &Path, inputs: &[&Path], json: bool) -> Result<Option<AtomicFile>> {
     let nowhere = json && path.as_os_str() == "-";
-    Ok(if nowhere { Output::Nowhere } else { Output::File(create_output(path, inputs)?) })
-}
-
-/// Where rows go.
-pub(crate) enum Output {
-    /// To a file, or to standard output.
-    File(AtomicFile),
-    /// Nowhere: a summary is all that is wanted.
-    Nowhere,
-}
-
-impl Output {
-    /// Completes the file.
-    pub(crate) fn commit(self) -> Result<()> {
-        match self {
-            Self::File(file) => Ok(file.commit()?),
-            Self::Nowhere => Ok(()),
-        }
-    }
-}
-
-impl std::io::Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::File(file) => file.write(bytes),
-            Self::Nowhere => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        match self {
-            Self::File(file) => file.flush(),
-            Self::Nowhere => Ok(()),
-        }
-    }
+    if nowhere { Ok(None) } else { create_output(path, inputs).map(Some) }
 }
 
 /// Opens a file for rows that have no summary to be printed in their place.

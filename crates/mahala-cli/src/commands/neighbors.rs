@@ -9,48 +9,50 @@ use crate::terminal::message::{print_json, tell_written};
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::{Knn, Rows};
+use mahala_io::Table;
+use mahala_io::table_writer::{Columns, Holds, TableForm, TableWriter};
 use serde_json::json;
 use std::path::Path;
 
-/// Searches and writes `row,rank,neighbor,distance[,label]`.
+/// Searches and writes `row[,id],rank,neighbor[,neighbor_id],distance[,label]`.
 pub(crate) fn run(args: &Neighbors) -> Result<()> {
     let model = with_outside(load_model(&args.model)?);
     let among = args.among.as_ref().unwrap_or(&args.data);
     let mut inputs: Vec<&Path> = vec![&args.model, &args.data, among];
     inputs.extend(args.labels.as_deref());
-    let mut output = create_apart(&args.output, &inputs, args.json)?;
+    let form = TableForm::of(&args.output)?;
+    let output = create_apart(&args.output, &inputs, args.json)?;
     let input = args.input.for_model(args.by_position);
     let labels = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
-    let mut among = input.read_for(&model, among, labels)?;
+    let (mut among, names) = input.read_named(&model, among, labels, args.id.as_ref())?;
+    if form == TableForm::Npy && !labels.are_given() {
+        // The labels of a LIBSVM file are there unasked.
+        among.labels = None;
+    }
+    let columns = columns(args.id.is_some(), among.labels.is_some());
+    form.check(&columns)?;
     let z = transformed(&model, &mut among)?;
+    let mut of_queries = None;
     let found = match &args.among {
         Some(_) if args.k > among.n => {
             bail!("-k is {}, but {} has only {}", args.k, among.source, format::count(among.n as u64, "row"))
         }
         Some(_) => {
-            let mut table = input.read_for(&model, &args.data, LabelsIn::Nowhere)?;
+            let (mut table, named) =
+                input.read_named(&model, &args.data, LabelsIn::Nowhere, args.id.as_ref())?;
+            of_queries = Some(named);
             list(&z, &transformed(&model, &mut table)?, args.k, &table.row_numbers)?
         }
         None => list_others(&z, args.k, &among.row_numbers)?,
     };
-    let mut writer = csv::Writer::from_writer(&mut output);
-    let mut header = vec!["row", "rank", "neighbor", "distance"];
-    header.extend(among.labels.as_ref().map(|_| "label"));
-    writer.write_record(&header)?;
     let queries = found.len();
-    for (row, neighbors) in found {
-        for (rank, (index, distance)) in neighbors.into_iter().enumerate() {
-            let mut record =
-                vec![row.to_string(), (rank + 1).to_string(), among.row_numbers[index].to_string()];
-            record.push(format::exact(distance));
-            record.extend(among.labels.as_ref().map(|labels| labels[index].clone()));
-            writer.write_record(&record)?;
-        }
+    let names = Names { queries: of_queries.as_ref().unwrap_or(&names).as_deref(), among: names.as_deref() };
+    let mut writer = TableWriter::new(output, form, &columns)?;
+    for (part, found) in found.chunks(QUERIES).enumerate() {
+        writer.write(form.encode(names.rows(part * QUERIES, found, &among))?)?;
     }
-    writer.flush()?;
-    drop(writer);
-    output.commit()?;
-    tell_written(&args.output, &format::table(queries * args.k, header.len()));
+    writer.finish()?;
+    tell_written(&args.output, &format::table(queries * args.k, columns.len()));
     if args.json {
         return print_json(
             "neighbors",
@@ -62,6 +64,48 @@ pub(crate) fn run(args: &Neighbors) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Queries whose neighbours are written at once.
+const QUERIES: usize = 4096;
+
+/// The columns of the output.
+fn columns(named: bool, labelled: bool) -> Vec<(String, Holds)> {
+    let mut columns = vec![("row", Holds::Integers)];
+    columns.extend(named.then_some(("id", Holds::Text)));
+    columns.extend([("rank", Holds::Integers), ("neighbor", Holds::Integers)]);
+    columns.extend(named.then_some(("neighbor_id", Holds::Text)));
+    columns.push(("distance", Holds::Numbers));
+    columns.extend(labelled.then_some(("label", Holds::Text)));
+    columns.into_iter().map(|(name, holds)| (name.to_owned(), holds)).collect()
+}
+
+/// What rows are called beside their numbers.
+struct Names<'a> {
+    queries: Option<&'a [String]>,
+    among: Option<&'a [String]>,
+}
+
+impl Names<'_> {
+    /// The neighbours of some queries, the first of which has this index.
+    fn rows(&self, first: usize, found: &[Found], among: &Table) -> Vec<Columns> {
+        let each = || {
+            (first..).zip(found).flat_map(|(query, (row, near))| {
+                (1..).zip(near).map(move |(rank, &(index, distance))| (query, *row, rank, index, distance))
+            })
+        };
+        let text = |of: &[String], at: &dyn Fn(usize, usize) -> usize| {
+            Columns::Text(each().map(|(query, _, _, index, _)| of[at(query, index)].clone()).collect())
+        };
+        let mut columns = vec![Columns::Integers(each().map(|one| one.1).collect())];
+        columns.extend(self.queries.map(|names| text(names, &|query, _| query)));
+        columns.push(Columns::Integers(each().map(|one| one.2).collect()));
+        columns.push(Columns::Integers(each().map(|one| among.row_numbers[one.3]).collect()));
+        columns.extend(self.among.map(|names| text(names, &|_, index| index)));
+        columns.push(Columns::Numbers(each().map(|one| one.4).collect(), 1));
+        columns.extend(among.labels.as_ref().map(|labels| text(labels, &|_, index| index)));
+        columns
+    }
 }
 
 /// A row's number, and its neighbours by index with their distances.

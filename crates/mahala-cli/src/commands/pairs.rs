@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result};
 use mahala::Model;
 use mahala::metric::area_under_curve;
 use mahala_io::pairs::{PairsFile, read_pairs};
+use mahala_io::table_writer::{Columns, Holds, TableForm, TableWriter};
 use serde_json::json;
 
 struct Summary {
@@ -22,7 +23,10 @@ struct Summary {
 pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let model = load_model(&args.model)?;
     let second = args.second.as_deref().unwrap_or(&args.data);
-    let mut output = create_beside(&args.output, &[&args.model, &args.data, second, &args.pairs], args.json)?;
+    let form = TableForm::of(&args.output)?;
+    let names = columns(args.probabilities);
+    form.check(&names)?;
+    let output = create_beside(&args.output, &[&args.model, &args.data, second, &args.pairs], args.json)?;
     let input = args.input.for_model(args.by_position);
     let mut first = input.read_for(&model, &args.data, LabelsIn::Nowhere)?;
     let mut second = match &args.second {
@@ -42,22 +46,22 @@ pub(crate) fn run(args: &PairsCommand) -> Result<()> {
     let firsts: Vec<usize> =
         (0..distances.len()).filter(|&i| i == 0 || file.records[i] != file.records[i - 1]).collect();
     let summary = file.marked.then(|| summarise(&distances, &file, threshold));
-    let mut writer = csv::Writer::from_writer(&mut output);
-    let mut header = vec!["first", "second", "distance", "decision"];
-    header.extend(probabilities.as_ref().map(|_| "probability"));
-    writer.write_record(&header)?;
-    for &i in &firsts {
-        let (pair, distance) = (&file.pairs.as_slice()[i], distances[i]);
-        let decision = if distance <= threshold { "same" } else { "different" };
-        let (a, b) = (first.row_numbers[pair.first], second.row_numbers[pair.second]);
-        let mut record = vec![a.to_string(), b.to_string(), format::exact(distance), decision.to_owned()];
-        record.extend(probabilities.as_ref().map(|all| format::exact(all[i])));
-        writer.write_record(&record)?;
+    if let Some(output) = output {
+        let pairs = || firsts.iter().map(|&i| &file.pairs.as_slice()[i]);
+        let numbers = |all: &[f64]| Columns::Numbers(firsts.iter().map(|&i| all[i]).collect(), 1);
+        let decision = |&i: &usize| if distances[i] <= threshold { "same" } else { "different" }.to_owned();
+        let mut columns = vec![
+            Columns::Integers(pairs().map(|pair| first.row_numbers[pair.first]).collect()),
+            Columns::Integers(pairs().map(|pair| second.row_numbers[pair.second]).collect()),
+            numbers(&distances),
+            Columns::Text(firsts.iter().map(decision).collect()),
+        ];
+        columns.extend(probabilities.as_deref().map(numbers));
+        let mut writer = TableWriter::new(output, form, &names)?;
+        writer.write(form.encode(columns)?)?;
+        writer.finish()?;
     }
-    writer.flush()?;
-    drop(writer);
-    output.commit()?;
-    tell_written(&args.output, &format::table(firsts.len(), header.len()));
+    tell_written(&args.output, &format::table(firsts.len(), names.len()));
     if args.json {
         let each = |all: &[f64]| -> Vec<f64> { firsts.iter().map(|&i| all[i]).collect() };
         let same = firsts.iter().filter(|&&i| distances[i] <= threshold).count();
@@ -88,6 +92,15 @@ fn probabilities(args: &PairsCommand, model: &Model, distances: &[f64]) -> Resul
         "--probabilities: the model has none\nhint: fit it with --calibrate platt, or --calibrate isotonic",
     )?;
     Ok(Some(distances.iter().map(|&distance| calibration.probability(distance)).collect()))
+}
+
+/// The columns of the output.
+fn columns(probabilities: bool) -> Vec<(String, Holds)> {
+    let rows = [("first", Holds::Integers), ("second", Holds::Integers)];
+    let judged = [("distance", Holds::Numbers), ("decision", Holds::Text)];
+    let likely = probabilities.then_some(("probability", Holds::Numbers));
+    let all = rows.into_iter().chain(judged).chain(likely);
+    all.map(|(name, holds)| (name.to_owned(), holds)).collect()
 }
 
 fn summarise(distances: &[f64], file: &PairsFile, threshold: f64) -> Summary {

@@ -10,6 +10,18 @@ use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, Table, read_table};
 use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
 
+/// The one column that a stream reads beside the features: names or labels.
+pub(crate) fn in_stream<'a>(id: Option<&'a ColumnRef>, labels: LabelsIn<'a>) -> Result<LabelsIn<'a>> {
+    match id {
+        Some(_) if labels.are_given() => bail!(
+            "--id and --label cannot be combined in a stream, which reads one column beside the features\n\
+             hint: leave one of them out, or --stream"
+        ),
+        Some(id) => Ok(LabelsIn::Column(id)),
+        None => Ok(labels),
+    }
+}
+
 /// Numbers of more than so many bytes are read in a stream.
 const LARGE: u64 = 256 << 20;
 
@@ -117,6 +129,44 @@ impl InputArgs {
     /// Reads a table whose rows may stay sparse.
     pub(crate) fn read_sparse<'a>(&self, path: &Path, labels: impl Into<LabelsIn<'a>>) -> Result<Table> {
         read(path, &ReadOptions { sparse: true, ..self.options(labels) })
+    }
+
+    /// Reads rows for a model and, from a column that is no feature, the name of each.
+    pub(crate) fn read_named<'a>(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        labels: impl Into<LabelsIn<'a>>,
+        id: Option<&ColumnRef>,
+    ) -> Result<(Table, Option<Vec<String>>)> {
+        let labels = labels.into();
+        let Some(id) = id else { return Ok((self.read_for(model, path, labels)?, None)) };
+        if labels.column() == Some(id) {
+            bail!("--id and --label name the same column\nhint: give one of them, or another column");
+        }
+        let without = |column: Option<&ColumnRef>| {
+            let mut input = self.clone();
+            input.ignore.extend(column.cloned());
+            input
+        };
+        if labels.are_given() && path.as_os_str() == "-" {
+            bail!(
+                "--id beside labels reads the input twice, and standard input can be read once\nhint: give a file"
+            );
+        }
+        let mut named = without(labels.column()).read_for(model, path, LabelsIn::Column(id))?;
+        let ids = named.labels.take();
+        if !labels.are_given() {
+            return Ok((named, ids));
+        }
+        let table = without(Some(id)).read_for(model, path, labels)?;
+        if table.row_numbers != named.row_numbers {
+            bail!(
+                "{} has rows without a label, or without a name\nhint: fill them in, or drop those rows",
+                table.source
+            );
+        }
+        Ok((table, ids))
     }
 
     /// Reads the columns a model wants; rows may stay sparse.

@@ -1,25 +1,28 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
 use crate::commands::dataset::transformed;
+use crate::commands::read::in_stream;
 use crate::commands::{create_apart, load_model, shown};
 use crate::options::input::InputArgs;
 use crate::options::transform::Transform;
 use crate::terminal::format;
 use crate::terminal::message::{print_json, print_message, print_notes, tell_written};
 use crate::terminal::progress::Bar;
-use anyhow::{Result, bail};
-use mahala::{Model, Rows};
+use anyhow::Result;
+use mahala::Model;
 use mahala_io::AtomicFile;
 use mahala_io::Block;
-use mahala_io::npy::npy_header;
+use mahala_io::Missing;
+use mahala_io::table_writer::{Columns, Encoded, Holds, TableForm, TableWriter};
 use serde_json::json;
-use std::io::{Seek as _, Write};
-use std::path::Path;
 
 /// Transforms and writes.
 pub(crate) fn run(args: &Transform) -> Result<()> {
     let model = load_model(&args.model)?;
-    check_form(&args.output)?;
+    let form = TableForm::of(&args.output)?;
+    if args.id.is_some() {
+        form.check(&[("id".to_owned(), Holds::Text)])?;
+    }
     if let Some(weight) = model.metric.weight_outside().filter(|_| model.kernel.is_none()) {
         print_message(&format!(
             "note: what lies outside the span of the training rows (weight {}) is not in these coordinates: distances \
@@ -27,24 +30,35 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
             format::rounded(weight)
         ));
     }
-    let mut output = create_apart(&args.output, &[&args.model, &args.data], args.json)?;
+    let output = create_apart(&args.output, &[&args.model, &args.data], args.json)?;
     let input = args.input.for_model(args.by_position);
-    let read = |input: &InputArgs| input.read_for(&model, &args.data, args.label.as_ref()).map(Some);
-    let table = if args.stream { None } else { input.in_memory_or_stream(&args.data, read, || Ok(None))? };
-    let Some(mut table) = table else { return stream(args, &model, output) };
+    let read = |input: &InputArgs| {
+        input.read_named(&model, &args.data, args.label.as_ref(), args.id.as_ref()).map(Some)
+    };
+    let table = match (args.stream, args.label.as_ref().and(args.id.as_ref())) {
+        (true, _) => None,
+        // Labels and names are two passes over the file.
+        (false, Some(_)) => read(&input)?,
+        (false, None) => input.in_memory_or_stream(&args.data, read, || Ok(None))?,
+    };
+    let Some((mut table, ids)) = table else { return stream(args, &input, &model, (form, output)) };
     let z = transformed(&model, &mut table)?;
-    if is_npy(&args.output) {
-        write_npy(&mut output, &z)?;
-    } else {
-        write_csv(&mut output, &z, table.labels.as_deref())?;
+    let shape = Shape::of(args, form, z.columns(), table.labels.is_some());
+    let mut writer = TableWriter::new(output, form, &shape.columns())?;
+    for first in (0..z.len()).step_by(ROWS) {
+        let rows = first..z.len().min(first + ROWS);
+        let part = |texts: &Option<Vec<String>>| texts.as_ref().map(|texts| texts[rows.clone()].to_vec());
+        let values = z.values()[first * z.columns()..rows.end * z.columns()].to_vec();
+        let numbers = table.row_numbers[rows.clone()].to_vec();
+        writer.write(form.encode(shape.rows(values, numbers, part(&ids), part(&table.labels)))?)?;
     }
-    output.commit()?;
-    tell(args, z.len(), z.columns(), table.labels.is_some() && !is_npy(&args.output))
+    writer.finish()?;
+    tell(args, z.len(), shape)
 }
 
 /// Says what was written.
-fn tell(args: &Transform, rows: usize, coordinates: usize, labelled: bool) -> Result<()> {
-    tell_written(&args.output, &format::table(rows, coordinates + usize::from(labelled)));
+fn tell(args: &Transform, rows: usize, shape: Shape) -> Result<()> {
+    tell_written(&args.output, &format::table(rows, shape.columns().len()));
     if !args.json {
         return Ok(());
     }
@@ -52,99 +66,102 @@ fn tell(args: &Transform, rows: usize, coordinates: usize, labelled: bool) -> Re
         "transform",
         json!({
             "model": args.model.display().to_string(), "dataset": args.data.display().to_string(),
-            "output": shown(&args.output), "rows": rows, "coordinates": coordinates, "labelled": labelled,
+            "output": shown(&args.output), "rows": rows, "coordinates": shape.coordinates,
+            "labelled": shape.labelled,
         }),
     )
 }
 
-/// Refuses names that promise another form than CSV or NPY.
-fn check_form(path: &Path) -> Result<()> {
-    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    if ["gz", "json", "libsvm", "npz", "parquet", "pq", "svm", "tsv"].contains(&&*extension) {
-        bail!("{}: rows are written as .csv or .npy", path.display());
-    }
-    Ok(())
+/// Rows that are written at once.
+const ROWS: usize = 4096;
+
+/// The columns of the output: the coordinates, and what stands beside them.
+#[derive(Clone, Copy)]
+struct Shape {
+    coordinates: usize,
+    named: bool,
+    /// Row numbers, where rows may be left out and nothing else names them.
+    numbered: bool,
+    labelled: bool,
 }
 
-fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
-}
-
-/// Transforms block by block; each is written as text or bytes by the thread that parsed it.
-fn stream(args: &Transform, model: &Model, mut output: AtomicFile) -> Result<()> {
-    let mut stream =
-        args.input.for_model(args.by_position).stream_for(model, &args.data, args.label.as_ref())?;
-    let progress = Bar::spinner(&format!("transforming {}", stream.source));
-    let npy = is_npy(&args.output);
-    let columns = model.metric.rank();
-    // The header of an array tells how many rows follow, so these wait for it in a file of their own.
-    let mut spool = if npy { Some(tempfile::tempfile()?) } else { None };
-    if !npy {
-        output.write_all(&csv_bytes(Some(csv_header(columns, args.label.is_some())), None)?)?;
-    }
-    let of_block = |block: &Block| -> Result<Vec<u8>> {
-        let z = model.transform(&block.to_rows()?)?;
-        if npy {
-            return Ok(z.values().iter().flat_map(|value| value.to_le_bytes()).collect());
+impl Shape {
+    /// An array holds numbers alone, of which the first should be a coordinate.
+    fn of(args: &Transform, form: TableForm, coordinates: usize, labelled: bool) -> Self {
+        let array = form == TableForm::Npy;
+        let named = args.id.is_some();
+        let numbered = !named && args.input.missing == Missing::Drop;
+        if array && args.label.is_some() {
+            print_message(
+                "note: an array holds numbers alone: the labels are left out\nhint: .csv, .tsv and .parquet have them",
+            );
         }
-        let label = |i: usize| args.label.as_ref().map(|_| block.label(i));
-        csv_bytes(None, Some((&z, &label)))
+        if array && numbered {
+            print_message(
+                "note: an array does not tell which rows were dropped\nhint: .csv, .tsv and .parquet have their numbers",
+            );
+        }
+        Self { coordinates, named, numbered: numbered && !array, labelled: labelled && !array }
+    }
+
+    fn columns(self) -> Vec<(String, Holds)> {
+        let id = self.named.then(|| ("id".to_owned(), Holds::Text));
+        let number = self.numbered.then(|| ("row".to_owned(), Holds::Integers));
+        let label = self.labelled.then(|| ("label".to_owned(), Holds::Text));
+        let z = (1..=self.coordinates).map(|j| (format!("z{j}"), Holds::Numbers));
+        id.into_iter().chain(number).chain(z).chain(label).collect()
+    }
+
+    fn rows(
+        self,
+        z: Vec<f64>,
+        numbers: Vec<u64>,
+        ids: Option<Vec<String>>,
+        labels: Option<Vec<String>>,
+    ) -> Vec<Columns> {
+        let ids = ids.filter(|_| self.named).map(Columns::Text);
+        let numbers = self.numbered.then_some(Columns::Integers(numbers));
+        let labels = labels.filter(|_| self.labelled).map(Columns::Text);
+        let z = Columns::Numbers(z, self.coordinates);
+        ids.into_iter().chain(numbers).chain([z]).chain(labels).collect()
+    }
+}
+
+/// Transforms block by block; each is encoded by the thread that parsed it.
+fn stream(
+    args: &Transform,
+    input: &InputArgs,
+    model: &Model,
+    (form, output): (TableForm, AtomicFile),
+) -> Result<()> {
+    let beside = in_stream(args.id.as_ref(), args.label.as_ref().into())?;
+    let mut stream = input.stream_for(model, &args.data, beside)?;
+    let progress = Bar::spinner(&format!("transforming {}", stream.source));
+    let shape = Shape::of(args, form, model.metric.rank(), args.label.is_some());
+    let mut writer = TableWriter::new(output, form, &shape.columns())?;
+    let text =
+        |block: &Block| -> Vec<String> { (0..block.len()).map(|i| block.label(i).to_owned()).collect() };
+    let (ids, labels) = (args.id.is_some(), args.label.is_some());
+    let all = |block: &Block, z: Vec<f64>, numbers: Vec<u64>| {
+        let (ids, labels) = (ids.then(|| text(block)), labels.then(|| text(block)));
+        form.encode(shape.rows(z, numbers, ids, labels))
+    };
+    // The numbers of rows are known only in the order of the file.
+    let of_block = |block: &Block| -> Result<(Vec<f64>, Option<Encoded>)> {
+        let z = model.transform(&block.to_rows()?)?.values().to_vec();
+        if shape.numbered { Ok((z, None)) } else { Ok((Vec::new(), Some(all(block, z, Vec::new())?))) }
     };
     let mut rows = 0;
-    stream.each(of_block, |block, bytes| -> Result<()> {
+    stream.each(of_block, |block, made| -> Result<()> {
         rows += block.len();
-        match &mut spool {
-            Some(spool) => spool.write_all(&bytes?)?,
-            None => output.write_all(&bytes?)?,
-        }
+        writer.write(match made? {
+            (_, Some(encoded)) => encoded,
+            (z, None) => all(&block, z, block.numbers().collect())?,
+        })?;
         Ok(())
     })?;
-    if let Some(mut spool) = spool {
-        output.write_all(&npy_header(&[rows, columns]))?;
-        spool.rewind()?;
-        std::io::copy(&mut spool, &mut output)?;
-    }
     progress.finish();
-    output.commit()?;
+    writer.finish()?;
     print_notes(stream.notes());
-    tell(args, rows, columns, args.label.is_some() && !npy)
-}
-
-fn write_npy(output: &mut impl Write, z: &Rows) -> Result<()> {
-    output.write_all(&npy_header(&[z.len(), z.columns()]))?;
-    for value in z.values() {
-        output.write_all(&value.to_le_bytes())?;
-    }
-    Ok(())
-}
-
-fn write_csv(output: &mut impl Write, z: &Rows, labels: Option<&[String]>) -> Result<()> {
-    let label = |i: usize| labels.map(|labels| labels[i].as_str());
-    let header = csv_header(z.columns(), labels.is_some());
-    Ok(output.write_all(&csv_bytes(Some(header), Some((z, &label)))?)?)
-}
-
-fn csv_header(columns: usize, labelled: bool) -> Vec<String> {
-    let label = labelled.then(|| "label".to_owned());
-    (1..=columns).map(|j| format!("z{j}")).chain(label).collect()
-}
-
-/// Rows as text, with their labels behind them.
-type Labelled<'a> = (&'a Rows, &'a dyn Fn(usize) -> Option<&'a str>);
-
-fn csv_bytes(header: Option<Vec<String>>, rows: Option<Labelled<'_>>) -> Result<Vec<u8>> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    if let Some(header) = header {
-        writer.write_record(&header)?;
-    }
-    let mut record: Vec<String> = Vec::new();
-    if let Some((z, label)) = rows {
-        for i in 0..z.len() {
-            record.clear();
-            record.extend(z.row(i).iter().map(|&z| format::exact(z)));
-            record.extend(label(i).map(str::to_owned));
-            writer.write_record(&record)?;
-        }
-    }
-    Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
+    tell(args, rows, shape)
 }

@@ -29,10 +29,13 @@ pub(crate) struct Neighbors {
     /// How many neighbours
     #[arg(short, long, default_value_t = 5, value_parser = at_least(1))]
     pub k: usize,
+    /// Name the rows by this column, which is no feature
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub id: Option<ColumnRef>,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
-    /// Where to write [default: stdout]
+    /// Where to write: .csv, .tsv (.gz, .zst), .npy or .parquet [default: CSV to stdout]
     #[arg(
         short,
         long,

@@ -35,7 +35,7 @@ pub(crate) struct PairsCommand {
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
-    /// Where to write [default: stdout]
+    /// Where to write: .csv, .tsv (.gz, .zst) or .parquet [default: CSV to stdout]
     #[arg(
         short,
         long,

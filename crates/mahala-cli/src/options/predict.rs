@@ -36,10 +36,13 @@ pub(crate) struct Predict {
     /// Read, predict and write a block at a time [default: above 256 MB of numbers]
     #[arg(long, help_heading = "Input")]
     pub stream: bool,
+    /// Name the rows by this column, which is no feature
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub id: Option<ColumnRef>,
     /// Take the columns in their order, whatever their names, for a model learned on columns without names
     #[arg(long, help_heading = "Input", hide_short_help = true)]
     pub by_position: bool,
-    /// Where to write [default: stdout]
+    /// Where to write: .csv, .tsv (.gz, .zst) or .parquet [default: CSV to stdout]
     #[arg(
         short,
         long,

@@ -17,7 +17,7 @@ pub(crate) struct Transform {
     pub model: PathBuf,
     /// Rows with the columns the model was learned on; - for stdin
     pub data: PathBuf,
-    /// Where to write: .csv or .npy [default: CSV to stdout]
+    /// Where to write: .csv, .tsv (.gz, .zst), .npy or .parquet [default: CSV to stdout]
     #[arg(
         short,
         long,
@@ -30,6 +30,9 @@ pub(crate) struct Transform {
     /// Copy this column behind the coordinates
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// Name the rows by this column, which is no feature
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub id: Option<ColumnRef>,
     /// Read, transform and write a block at a time [default: above 256 MB of numbers]
     #[arg(long, help_heading = "Input")]
     pub stream: bool,

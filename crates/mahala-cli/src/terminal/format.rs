@@ -1,5 +1,7 @@
 //! Numbers, counts and times as people read them.
 
+pub(crate) use mahala_io::table_writer::exact;
+
 /// Seconds with a unit that suits them.
 pub(crate) fn seconds(value: f64) -> String {
     if value < 1e-3 {
@@ -58,15 +60,6 @@ pub(crate) fn bytes(number: u64) -> String {
 /// `178 rows x 13 columns`
 pub(crate) fn table(rows: usize, columns: usize) -> String {
     format!("{} x {}", count(rows as u64, "row"), count(columns as u64, "column"))
-}
-
-/// The shortest digits that read back as the same number, with an exponent where there would be
-/// more zeros than digits.
-pub(crate) fn exact(value: f64) -> String {
-    match value.abs() {
-        0.0 | 1e-5..1e17 => value.to_string(),
-        _ => format!("{value:e}"),
-    }
 }
 
 /// A few digits, for people.

@@ -169,6 +169,7 @@ pub(crate) const TRANSFORM: &[Case] = &[
     needing("--json", "", "--output OUT.csv"),
     case("--output", "OUT.csv"),
     case("--label", "y"),
+    case("--id", "y"),
     case("--by-position", ""),
     case("--stream", ""),
     case("--threads", "1"),
@@ -177,6 +178,7 @@ pub(crate) const TRANSFORM: &[Case] = &[
 pub(crate) const PREDICT: &[Case] = &[
     case("--label", "y"),
     case("--labels", "labels.txt"),
+    case("--id", "y"),
     case("--by-position", ""),
     needing("--train", "moved.csv", "--train-label y"),
     case("--train-label", "y"),
@@ -192,6 +194,7 @@ pub(crate) const NEIGHBORS: &[Case] = &[
     case("--among", "moved.csv"),
     case("--label", "y"),
     case("--labels", "labels.txt"),
+    case("--id", "y"),
     case("--by-position", ""),
     case("--k", "2"),
     case("--output", "OUT.csv"),

@@ -110,3 +110,15 @@ fn names_that_are_known_make_a_header_of_text_alone() {
     assert_eq!(table.names, ["a"]);
     assert_eq!(table.rows, [0.0]);
 }
+
+#[test]
+fn a_feature_of_the_model_is_no_label() {
+    let options = ReadOptions { label: "y".parse().ok(), ..wanting(&["x", "y"]) };
+    for text in ["x,y\n1,2\n", "x,y\n1, 2\n"] {
+        assert_eq!(
+            refusal("a.csv", text, &options),
+            "a.csv: column 'y' is a feature of the model, and cannot name or label the rows\n\
+             hint: give another column with --label or --id"
+        );
+    }
+}

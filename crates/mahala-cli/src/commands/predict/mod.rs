@@ -3,6 +3,7 @@
 mod score;
 
 use crate::commands::dataset::{labels, transformed};
+use crate::commands::read::in_stream;
 use crate::commands::{create_beside, load_model, searching, shown, with_outside};
 use crate::options::input::{InputArgs, LabelsIn};
 use crate::options::predict::{Predict, Probabilities};
@@ -15,12 +16,12 @@ use mahala::local::LocalMaps;
 use mahala::neighbors::Neighbors;
 use mahala::{Knn, Labels, Model, Rows};
 use mahala_io::Block;
+use mahala_io::table_writer::{Columns, Holds, TableForm, TableWriter};
 use score::Score;
 use serde_json::json;
-use std::io::Write as _;
 use std::path::Path;
 
-/// Predicts and writes `row,prediction,votes`, and probabilities if asked for.
+/// Predicts and writes `row[,id],prediction,votes`, and probabilities if asked for.
 pub(crate) fn run(args: &Predict) -> Result<()> {
     let mut model = load_model(&args.model)?;
     if args.train.is_some() {
@@ -30,57 +31,66 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     let train = args.train.as_deref().unwrap_or(&args.model);
     let mut inputs: Vec<&Path> = vec![&args.model, &args.data, train];
     inputs.extend(args.labels.as_deref());
-    let mut output = create_beside(&args.output, &inputs, args.json)?;
+    let form = TableForm::of(&args.output)?;
+    form.check(&columns(args, &[]))?;
+    let output = create_beside(&args.output, &inputs, args.json)?;
     let (voters, labels) = voters(args, &model)?;
     let k = neighbours(args, &model, voters.len())?;
     let voting = Voting::new(args, &model, voters, labels, k)?;
-    let mut text = Text { writer: csv::Writer::from_writer(Vec::new()), probabilities: args.probabilities };
-    text.header(&voting.labels)?;
+    let columns = columns(args, voting.labels.names());
     let input = args.input.for_model(args.by_position);
     let truths = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
-    let read = |input: &InputArgs| input.read_for(&model, &args.data, truths).map(Some);
+    let read = |input: &InputArgs| input.read_named(&model, &args.data, truths, args.id.as_ref()).map(Some);
     let table = match args.stream {
         true => None,
-        false if truths.is_file() => read(&input)?,
+        // Labels in a file, or beside names, need all rows at hand.
+        false if truths.is_file() || (truths.are_given() && args.id.is_some()) => read(&input)?,
         false => input.in_memory_or_stream(&args.data, read, || Ok(None))?,
     };
-    let (score, labelled) = if let Some(mut table) = table {
+    let writer = |output| TableWriter::new(output, form, &columns);
+    let (score, labelled, writer) = if let Some((mut table, ids)) = table {
         let z = transformed(&model, &mut table)?;
         let progress = Bar::spinner(&searching(z.len(), voting.len()));
         let found = voting.search(&z)?;
         progress.finish();
         let truth = |i: usize| table.labels.as_ref().map(|labels| labels[i].as_str());
-        let score = text.rows(&voting, &found, &table.row_numbers, &truth)?;
+        let (score, rows) = predicted(args, &voting, &found, (&table.row_numbers, ids), &truth);
         if truths.are_given() {
             score.check(&voting.labels)?;
         }
-        output.write_all(&text.take()?)?;
-        (score, table.labels.is_some())
+        let mut writer = output.map(writer).transpose()?;
+        if let Some(writer) = &mut writer {
+            writer.write(form.encode(rows)?)?;
+        }
+        (score, table.labels.is_some(), writer)
     } else {
-        let mut stream = input.stream_for(&model, &args.data, args.label.as_ref())?;
+        let mut stream = input.stream_for(&model, &args.data, in_stream(args.id.as_ref(), truths)?)?;
         let progress = Bar::spinner(&format!("predicting {}", stream.source));
-        output.write_all(&text.take()?)?;
+        let mut writer = output.map(writer).transpose()?;
         let mut score = Score::default();
         let of_block =
             |block: &Block| -> Result<Found> { Ok(voting.search(&model.transform(&block.to_rows()?)?)?) };
         stream.each(of_block, |block, found| -> Result<()> {
             let numbers: Vec<u64> = block.numbers().collect();
             let truth = |i: usize| args.label.as_ref().map(|_| block.label(i));
-            score.add(text.rows(&voting, &found?, &numbers, &truth)?);
-            output.write_all(&text.take()?)?;
+            let ids = args.id.as_ref().map(|_| (0..block.len()).map(|i| block.label(i).to_owned()).collect());
+            let (more, rows) = predicted(args, &voting, &found?, (&numbers, ids), &truth);
+            score.add(more);
+            if let Some(writer) = &mut writer {
+                writer.write(form.encode(rows)?)?;
+            }
             Ok(())
         })?;
         progress.finish();
         print_notes(stream.notes());
-        (score, args.label.is_some())
+        (score, args.label.is_some(), writer)
     };
     if truths.are_given() {
         score.check(&voting.labels)?;
     }
-    output.commit()?;
+    writer.map(TableWriter::finish).transpose()?;
     let names = voting.labels.names();
-    let columns = 3 + if args.probabilities.is_some() { names.len() } else { 0 };
-    tell_written(&args.output, &format::table(score.rows, columns));
+    tell_written(&args.output, &format::table(score.rows, columns.len()));
     let known = labelled && score.is_known();
     if args.json {
         return print_json(
@@ -160,55 +170,48 @@ impl<'a> Voting<'a> {
     }
 }
 
-/// Lines of the output.
-struct Text {
-    writer: csv::Writer<Vec<u8>>,
-    probabilities: Option<Probabilities>,
+/// The columns of the output.
+fn columns(args: &Predict, classes: &[String]) -> Vec<(String, Holds)> {
+    let id = args.id.as_ref().map(|_| ("id", Holds::Text));
+    let rest = [("prediction", Holds::Text), ("votes", Holds::Integers)];
+    let all = [("row", Holds::Integers)].into_iter().chain(id).chain(rest);
+    let classes = classes.iter().filter(|_| args.probabilities.is_some());
+    let shares = classes.map(|name| (format!("p_{name}"), Holds::Numbers));
+    all.map(|(name, holds)| (name.to_owned(), holds)).chain(shares).collect()
 }
 
-impl Text {
-    fn header(&mut self, labels: &Labels) -> Result<()> {
-        let mut header = vec!["row".to_owned(), "prediction".to_owned(), "votes".to_owned()];
-        if self.probabilities.is_some() {
-            header.extend(labels.names().iter().map(|name| format!("p_{name}")));
+/// Predictions as columns; the wrong ones are counted where the truth is known.
+fn predicted<'a>(
+    args: &Predict,
+    voting: &Voting<'_>,
+    found: &Found,
+    (numbers, ids): (&[u64], Option<Vec<String>>),
+    truth: &dyn Fn(usize) -> Option<&'a str>,
+) -> (Score, Vec<Columns>) {
+    let mut score = Score::of(numbers.len());
+    let weights = match args.probabilities {
+        Some(Probabilities::Distance) => Some(found.neighbors.inverse_distances()),
+        _ => None,
+    };
+    let (mut names, mut counts) = (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+    let mut likely = Vec::new();
+    for (i, &class) in found.classes.iter().enumerate() {
+        let votes = found.neighbors.votes(i, &voting.labels);
+        counts.push(votes[class as usize] as u64);
+        names.push(voting.labels.names()[class as usize].clone());
+        if args.probabilities.is_some() {
+            likely.extend(shares(voting, found, i, weights.as_deref(), &votes));
         }
-        Ok(self.writer.write_record(&header)?)
-    }
-
-    /// Adds predictions; counts the wrong ones where the truth is known.
-    fn rows<'a>(
-        &mut self,
-        voting: &Voting<'_>,
-        found: &Found,
-        numbers: &[u64],
-        truth: &dyn Fn(usize) -> Option<&'a str>,
-    ) -> Result<Score> {
-        let mut score = Score::of(numbers.len());
-        let weights = match self.probabilities {
-            Some(Probabilities::Distance) => Some(found.neighbors.inverse_distances()),
-            _ => None,
-        };
-        for (i, (&class, number)) in found.classes.iter().zip(numbers).enumerate() {
-            let votes = found.neighbors.votes(i, &voting.labels);
-            let name = &voting.labels.names()[class as usize];
-            let mut record = vec![number.to_string(), name.clone(), votes[class as usize].to_string()];
-            if self.probabilities.is_some() {
-                record.extend(shares(voting, found, i, weights.as_deref(), &votes).map(format::exact));
-            }
-            self.writer.write_record(&record)?;
-            if let Some(truth) = truth(i) {
-                score.judge(truth, class, &voting.canonical);
-            }
-            score.learned += usize::from(found.neighbors.distances(i)[0] == 0.0);
+        if let Some(truth) = truth(i) {
+            score.judge(truth, class, &voting.canonical);
         }
-        Ok(score)
+        score.learned += usize::from(found.neighbors.distances(i)[0] == 0.0);
     }
-
-    /// The lines so far.
-    fn take(&mut self) -> Result<Vec<u8>> {
-        let writer = std::mem::replace(&mut self.writer, csv::Writer::from_writer(Vec::new()));
-        Ok(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)
-    }
+    let mut columns = vec![Columns::Integers(numbers.to_vec())];
+    columns.extend(ids.map(Columns::Text));
+    columns.extend([Columns::Text(names), Columns::Integers(counts)]);
+    columns.extend(args.probabilities.map(|_| Columns::Numbers(likely, voting.labels.names().len())));
+    (score, columns)
 }
 
 /// Of the neighbours of one row, the share of each class, each neighbour counting its weight or 1.
