@@ -293,7 +293,7 @@ def keep_choice(estimator: Any, choice: dict[str, Any] | None) -> None:
 
 def recipe_parameters(recipe: dict[str, Any]) -> dict[str, Any]:
     """A recipe as the parameters of ``RecipeGMML``."""
-    parameters = {name: value for name, value in recipe.items() if name != "recipe"}
+    parameters = {name: value for name, value in recipe.items() if name not in ("recipe", "weight")}
     return parameters | {"rounds": [(step["neighbors"], step["t"]) for step in recipe["rounds"]]}
 
 

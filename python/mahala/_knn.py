@@ -244,7 +244,7 @@ class MahalanobisNearestNeighbors(Neighbors):
 
 def check_one_output(y: Any) -> None:
     """Refuses several labels a row, and says what takes them."""
-    shape = np.shape(y)
+    shape = np.asarray(y).shape
     if len(shape) == 2 and shape[1] > 1:
         raise ValueError(
             f"y has shape {shape}; MahalanobisKNN decides one label a row: y should be a 1d array. "

@@ -24,6 +24,7 @@ from ._neighbors import Neighbors
 from ._pairs import GMMLPairs
 from ._plda import PLDA
 from ._recipe import RecipeGMML
+from .baselines import NCMML
 
 #: By the library's names.
 LEARNERS: dict[str, type[Learner]] = {
@@ -64,7 +65,8 @@ def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | Path
     True
     """
     if isinstance(estimator, MultiMetricLMNN):
-        return save_multi_metric(estimator, path, X)
+        save_multi_metric(estimator, path, X)
+        return
     check_metric(estimator)
     check_is_fitted(estimator, "components_")
     if not hasattr(estimator, "model_params_"):

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, number, plan, seed
 from ._diagnostics import Diagnostics
-from ._gmml import check_two
+from ._labelled import check_two
 from ._local import LocalClassifier
 from ._notice import validated, warn_of_labels
 from ._progress import reporter

@@ -96,7 +96,7 @@ class MultiTaskGMML(BaseEstimator):
             rows = codes == task
             classes, labels = encode(y[rows])
             if len(classes) < 2:
-                raise ValueError(f"task {names[task]!r} has one class; every task needs two at least")
+                raise ValueError(f"task {names[task].item()!r} has one class; every task needs two at least")
             parts.append((np.ascontiguousarray(X[rows]), class_names(classes), labels))
         t, reg, rounds = number("t", self.t), number("reg", self.reg), count("n_rounds", self.n_rounds, 1)
         metrics, self.components_ = _mahala.fit_multi_task(parts, t, reg, rounds, threads(self.n_jobs))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _mahala
 from ._common import check_classes, class_names, count, encode, number, threads
 from ._constraint_input import formed_tuples, stacked
-from ._gmml import check_two
+from ._labelled import check_two
 from ._notice import validated, warn_of_labels
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ class Endless(FlatGeo):
             "progress": self._progress
         }
 
-    def _progress(self, iteration, total, objective):
+    def _progress(self, iteration, total, objective, trying=None):
         if self.on_progress is not None:
             self.on_progress()
 

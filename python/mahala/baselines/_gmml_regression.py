@@ -19,7 +19,7 @@ class GMMLRegression(TargetsLearner):
     t : float in [0, 1] or None, default=None
         The place on the geodesic; None chooses it by the cross-validated error of nearest-neighbour regression.
     bandwidth : float, default=0.5
-        h, in standard deviations of the targets.
+        The width h, in standard deviations of the targets.
     n_slices : int, default=64
         The most slices of the targets; where there are no more distinct targets, nothing is approximated.
     shrinkage : float in [0, 1], default=0.01
@@ -27,7 +27,7 @@ class GMMLRegression(TargetsLearner):
     n_votes : int, default=5
         Neighbours whose mean is the prediction, where t is chosen.
     max_samples : int, default=20000
-        t is chosen on at most this many rows.
+        The most rows on which t is chosen.
     {shared}
 
     Examples

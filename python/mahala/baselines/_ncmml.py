@@ -70,7 +70,7 @@ class NCMML(ClassifierMixin, Learner):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> NCMML:
+    def fit(self, X: Any, y: Any = None, **refused: Any) -> NCMML:
         """Learn the metric, and keep the means of the classes.
 
         Parameters
@@ -79,14 +79,16 @@ class NCMML(ClassifierMixin, Learner):
             Rows.
         y : array-like of shape (n_samples,)
             Their classes.
+        **refused : dict
+            Nothing else is taken: ``sample_weight`` is a TypeError.
 
         Returns
         -------
         self : NCMML
             The fitted metric and classifier.
         """
-        super().fit(X, y)
-        self._keep_means(self._coordinates(X), np.unique(y, return_inverse=True)[1])
+        super().fit(X, y, **refused)
+        self._keep_means(self._coordinates(X), np.searchsorted(self.classes_, np.ravel(np.asarray(y))))
         return self
 
     def _keep_means(self, Z: Any, codes: NDArray[Any]) -> None:
@@ -107,7 +109,8 @@ class NCMML(ClassifierMixin, Learner):
         y : ndarray of shape (n_queries,)
             The classes.
         """
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class: the softmax that the fit maximised.
