@@ -26,6 +26,7 @@ from mahala import _mahala
 from mahala._native import _KEPT
 from mahala._progress import Line, Progress, sentence
 from scipy.sparse import csr_matrix
+from sklearn.datasets import make_classification
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -186,10 +187,12 @@ def test_a_function_is_told_how_far_a_fit_is(iris):
     assert len(steps) == count
 
 
-def test_what_is_tried_and_the_best_so_far_are_told(iris):
+def test_what_is_tried_and_the_best_so_far_are_told():
+    # Large enough to be asked for more than once, for calls are a moment apart.
+    rows = make_classification(1500, 30, n_informative=10, n_classes=4, random_state=0)
     steps = []
     with progress(steps.append):
-        auto = AutoGMML().fit(*iris)
+        auto = AutoGMML().fit(*rows)
     assert all(step.trying for step in steps)
     best = [step.objective for step in steps if step.objective is not None]
     assert best and all(0 <= value <= 1 for value in best) and auto.verdict_

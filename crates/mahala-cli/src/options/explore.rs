@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 The page is one file that fetches nothing: open it in a browser.")]
 pub(crate) struct Explore {
-    /// Rows: CSV, TSV, NPY, LIBSVM or Parquet, .gz too; - for stdin
+    /// Rows (CSV, NPY, Parquet ...); - for stdin
     pub data: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,
@@ -32,11 +32,11 @@ pub(crate) struct Explore {
     pub pairs: PairsArg,
     #[command(flatten)]
     pub learn: LearnArgs,
-    /// Compute the error at t = 0, 1/N, 2/N, …, 1, beside the values that the choice of t tries
+    /// Compute the error at t = 0, 1/N, 2/N, …, 1, too
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     #[arg(help_heading = "Selection")]
     pub steps: u32,
-    /// Rows in the page; of more, so many are drawn at random (the metric is learned on all)
+    /// Rows in the page: a random sample of more
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = at_least(2), help_heading = "Output")]
     pub max_rows: usize,
     /// Coordinates in the page: those with the largest share of the distances
