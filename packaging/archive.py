@@ -3,16 +3,12 @@ a file with its SHA-256. A ZIP file for Windows, elsewhere a compressed tar file
 
 import hashlib
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "site"))
-
-import command
 COMPLETIONS = {"bash": "mahala.bash", "zsh": "_mahala", "fish": "mahala.fish", "powershell": "_mahala.ps1", "elvish": "mahala.elv"}
 
 
@@ -38,28 +34,7 @@ def fill(folder, program):
     for shell, file in COMPLETIONS.items():
         (folder / "completions" / file).write_text(output(program, "completions", shell), encoding="utf-8", newline="\n")
 
-
-    # The command's own pages, or, of a version without them, its help.
-    if subprocess.run([program, "man", folder / "man"], capture_output=True).returncode == 0:
-        return
-    version = output(program, "--version").strip()
-    for name in ["", *command.names(program)]:
-        page = f"mahala-{name}" if name else "mahala"
-        help_ = command.help_of(program, *([name] if name else []))
-        (folder / "man" / f"{page}.1").write_text(manual(page, help_, version), encoding="utf-8", newline="\n")
-
-
-def manual(page, help_, version):
-    """A page for man(1) from a command's help: its first line is the summary, its headings are sections, its options stay as they are set."""
-    lines = [line.replace("\\", "\\e").replace("-", "\\-") for line in help_.splitlines()]
-    text = [f'.TH "{page.upper()}" 1 "" "{version}"', ".SH NAME", f"{page} \\- {lines[0]}", ".SH DESCRIPTION", ".nf"]
-    for line in lines[1:]:
-        if found := re.fullmatch(r"(\w[\w ,]*):", line):
-            text += [".fi", f'.SH "{found[1].upper()}"', ".nf"]
-        else:
-            # A line that begins with a point or an apostrophe would be a request.
-            text.append("\\&" + line if line.startswith((".", "'")) else line)
-    return "\n".join([*text, ".fi"]) + "\n"
+    output(program, "man", folder / "man")
 
 
 def output(*arguments):
