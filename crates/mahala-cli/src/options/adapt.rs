@@ -47,7 +47,7 @@ pub(crate) struct Adapt {
     /// The most coordinates to keep [default: all]
     #[arg(long, value_name = "N", value_parser = at_least(1))]
     pub n_components: Option<usize>,
-    /// What the choice is by, such as map@r, r@1, recall@5, mrr, ndcg@10 [default: map@r; ndcg@10 for clicks]
+    /// What the choice is by, such as map@r, r@1, recall@5, mrr, ndcg@10; by default map@r, ndcg@10 for clicks
     #[arg(long, value_name = "MEASURE", conflicts_with = "pairs")]
     pub criterion: Option<Measure>,
     /// The most rows in the gallery of the held-out search; the map is learned from all

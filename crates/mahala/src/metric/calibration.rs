@@ -57,7 +57,7 @@ const OUTLYING: f64 = 3.0;
 impl Calibration {
     /// Platt scaling.
     ///
-    /// A distance beyond [`OUTLYING`] times the 90 % quantile counts as that much: one similar pair of a distance in the thousands, as a column
+    /// A distance beyond three times the 90 % quantile counts as that much: one similar pair of a distance in the thousands, as a column
     /// that did not vary among the pairs learned on makes it, would draw the whole curve to ½.
     ///
     /// # Errors
