@@ -52,6 +52,7 @@ def main():
     parser.add_argument("half", nargs="?", choices=["development", "report"])
     parser.add_argument("-o", "--output", type=Path, default=Path("keel.json"))
     parser.add_argument("--only", help="names of sets, with commas between")
+    parser.add_argument("--methods", help="names of methods, with commas between")
     parser.add_argument("--kernel", action="store_true", help="the automatic mode with kernels, too")
     parser.add_argument("--tables", type=Path, metavar="RESULTS")
     args = parser.parse_args()
@@ -62,10 +63,13 @@ def main():
     print(f"{args.half}: {', '.join(names)}", flush=True)
     if args.only:
         names = [name for name in names if name in args.only.split(",")]
+    table = methods(args.kernel)
+    if args.methods:
+        table = {method: table[method] for method in args.methods.split(",")}
     results = {"half": args.half, "sets": {}}
     for name in names:
         X, y = sets[name]
-        results["sets"][name] = evaluate(X, y, methods(args.kernel))
+        results["sets"][name] = evaluate(X, y, table)
         args.output.write_text(json.dumps(results, indent=1))
         shown = (f"{method} {100 * np.mean(r['errors']):.2f} % {np.mean(r['seconds']):.2g} s" for method, r in results["sets"][name]["methods"].items())
         print(f"{name} {X.shape}: " + " · ".join(shown), flush=True)
