@@ -90,28 +90,66 @@ impl LocalMaps {
         &self.groups
     }
 
-    /// The `k` nearest training rows of each query, each measured by the metric of its group; both in the
-    /// coordinates of the global metric. Equal distances go to the earlier row.
+    /// An index of the training rows, in the coordinates of the global metric, each measured by the metric of its group.
     ///
     /// # Errors
-    /// Another number of rows or columns than the maps have, or `k` that is 0 or above the number of rows.
-    pub fn search(&self, rows: &Rows, queries: &Rows, k: usize) -> Result<Neighbors> {
+    /// Another number of rows or columns than the maps have, or a coordinate outside the range of 64-bit numbers.
+    pub fn index(&self, rows: &Rows) -> Result<LocalIndex> {
         if rows.len() != self.groups.len() {
             let (seen, expected) = (rows.len(), self.groups.len());
             return Err(Error::Length { what: "training rows of local metrics", seen, expected });
         }
-        if k == 0 || k > rows.len() {
+        let mut members = vec![Vec::new(); self.maps.len()];
+        self.groups.iter().enumerate().for_each(|(row, &group)| members[group as usize].push(row));
+        let mut groups = Vec::with_capacity(self.maps.len());
+        for (map, members) in self.maps.iter().zip(members).filter(|(_, members)| !members.is_empty()) {
+            let metric = Metric::computed(map.clone(), vec![0.0; map.ncols()], None)?;
+            let knn = Knn::new(metric.transform(&rows.subset(&members))?)?;
+            groups.push(Group { metric, members, knn });
+        }
+        Ok(LocalIndex { groups, rows: rows.len() })
+    }
+
+    /// The `k` nearest training rows of each query, each measured by the metric of its group; both in the
+    /// coordinates of the global metric. Equal distances go to the earlier row. For more than one search, keep
+    /// [`LocalMaps::index`].
+    ///
+    /// # Errors
+    /// Another number of rows or columns than the maps have, or `k` that is 0 or above the number of rows.
+    pub fn search(&self, rows: &Rows, queries: &Rows, k: usize) -> Result<Neighbors> {
+        self.index(rows)?.search(queries, k)
+    }
+}
+
+/// Training rows under local metrics, ready to be searched.
+#[derive(Debug)]
+pub struct LocalIndex {
+    /// Those that have rows.
+    groups: Vec<Group>,
+    rows: usize,
+}
+
+/// The rows of one group, in the coordinates of its metric.
+#[derive(Debug)]
+struct Group {
+    metric: Metric,
+    members: Vec<usize>,
+    knn: Knn,
+}
+
+impl LocalIndex {
+    /// The `k` nearest training rows of each query, which is in the coordinates of the global metric. Equal distances go
+    /// to the earlier row.
+    ///
+    /// # Errors
+    /// Queries with other columns, or `k` that is 0 or above the number of rows.
+    pub fn search(&self, queries: &Rows, k: usize) -> Result<Neighbors> {
+        if k == 0 || k > self.rows {
             let allowed = "at least 1 and at most the number of rows searched";
             return Err(Error::Parameter { name: "k", value: k.to_string(), allowed });
         }
         let mut best: Vec<Vec<(f64, usize)>> = vec![Vec::new(); queries.len()];
-        for (group, map) in self.maps.iter().enumerate() {
-            let members: Vec<usize> = (0..rows.len()).filter(|&i| self.groups[i] as usize == group).collect();
-            if members.is_empty() {
-                continue;
-            }
-            let metric = Metric::computed(map.clone(), vec![0.0; map.ncols()], None)?;
-            let knn = Knn::new(metric.transform(&rows.subset(&members))?)?;
+        for Group { metric, members, knn } in &self.groups {
             let found = knn.search(&metric.transform(queries)?, k.min(members.len()))?;
             for (query, best) in best.iter_mut().enumerate() {
                 let indices = found.indices(query).iter().map(|&i| members[i]);

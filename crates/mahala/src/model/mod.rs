@@ -20,6 +20,7 @@
 //! Keys are sorted: the same model gives the same bytes.
 
 mod describe;
+mod index;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod part_file;
@@ -29,6 +30,7 @@ mod training_means;
 mod write;
 mod write_file;
 
+pub use index::ModelIndex;
 #[cfg(feature = "onnx")]
 pub use onnx::{Precision, onnx_model, onnx_model_for};
 pub use part_file::{PartFile, directory_of, remove_unfinished};
@@ -43,8 +45,6 @@ use crate::local::LocalMaps;
 use crate::metric::{Calibration, Metric};
 use crate::model::read::read_model;
 use crate::model::write_file::io_error;
-use crate::neighbors::Knn;
-use crate::neighbors::found::Neighbors;
 use crate::pairs::Pairs;
 use crate::retrieval::Similarity;
 use serde_json::{Value, json};
@@ -103,20 +103,6 @@ impl Model {
         }
     }
 
-    /// The `k` nearest training rows of rows in the metric's coordinates, under local metrics if there are some.
-    ///
-    /// # Errors
-    /// No training rows are kept, or as [`Knn::search`].
-    pub fn search(&self, queries: &Rows, k: usize) -> Result<Neighbors> {
-        let Some((rows, _)) = &self.references else {
-            return Err(Error::Empty { what: "the list of training rows in the model" });
-        };
-        match &self.local {
-            Some(maps) => maps.search(rows, queries, k),
-            None => Knn::new(rows.clone())?.search(queries, k),
-        }
-    }
-
     /// The model as the bytes of a safetensors file.
     ///
     /// ```
@@ -146,7 +132,7 @@ impl Model {
     /// have norm 1, for which cosine, inner product and Euclidean distance rank alike.
     ///
     /// # Errors
-    /// As [`Metric::transform`].
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform(&self, rows: &Rows) -> Result<Rows> {
         self.similarity().coordinates(transform(self.kernel.as_ref(), &self.metric, rows)?)
     }
@@ -154,7 +140,7 @@ impl Model {
     /// Squared distances of pairs, through the kernel if there is one; for the cosine, of rows of norm 1.
     ///
     /// # Errors
-    /// As [`Learned::squared_pair_distances`](crate::learner::Learned::squared_pair_distances).
+    /// Rows with other columns, pairs of rows that are not there, or a distance outside the range of 64-bit numbers.
     pub fn squared_pair_distances(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
         let map = (self.kernel.as_ref(), &self.metric, self.similarity());
         squared_distances_under(map, first, second, pairs)
@@ -163,7 +149,7 @@ impl Model {
     /// Sparse rows in coordinates where the metric is Euclidean, through the kernel if there is one.
     ///
     /// # Errors
-    /// As [`Model::transform`].
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
         match &self.kernel {
             None => self.similarity().coordinates(self.metric.transform_sparse(rows)?),
@@ -185,10 +171,10 @@ impl Model {
     /// Reads a model file.
     ///
     /// # Errors
-    /// A file that cannot be read, or as [`Model::from_bytes`].
+    /// A file that cannot be read, is no model, is damaged, or was written by a newer version.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let bytes = read_model(path).map_err(|error| io_error(path, &error))?;
+        let bytes = read_model(path).map_err(|error| io_error(path, error))?;
         Self::from_bytes(&bytes).map_err(|error| match error {
             Error::Bytes { what, reason } => {
                 Error::Bytes { what, reason: format!("{}: {reason}", path.display()) }

@@ -12,7 +12,7 @@ use crate::terminal::message::{print_json, print_notes, tell_written};
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
-use mahala::local::LocalMaps;
+use mahala::local::LocalIndex;
 use mahala::neighbors::Neighbors;
 use mahala::{Knn, Labels, Model, Rows};
 use mahala_io::Block;
@@ -123,17 +123,17 @@ fn neighbours(args: &Predict, model: &Model, voters: usize) -> Result<usize> {
 }
 
 /// Rows that vote, and how they are searched.
-struct Voting<'a> {
-    rows: Searched<'a>,
+struct Voting {
+    rows: Searched,
     labels: Labels,
     /// The classes' names as labels are compared: a model file of version 0.1.0 may spell them otherwise.
     canonical: Vec<String>,
     k: usize,
 }
 
-enum Searched<'a> {
+enum Searched {
     Global(Knn),
-    Local(&'a LocalMaps, Rows),
+    Local(LocalIndex),
 }
 
 /// Neighbours, and the class of each row by their vote.
@@ -142,18 +142,18 @@ struct Found {
     classes: Vec<u32>,
 }
 
-impl<'a> Voting<'a> {
+impl Voting {
     /// How many rows vote.
     fn len(&self) -> usize {
         self.labels.codes().len()
     }
 
-    fn new(args: &Predict, model: &'a Model, voters: Rows, labels: Labels, k: usize) -> Result<Self> {
+    fn new(args: &Predict, model: &Model, voters: Rows, labels: Labels, k: usize) -> Result<Self> {
         let rows = match (&args.train, &model.local) {
             (Some(_), Some(_)) => bail!(
                 "this model has local metrics, which go with the rows they were learned on\nhint: leave --train out"
             ),
-            (None, Some(maps)) => Searched::Local(maps, voters),
+            (None, Some(maps)) => Searched::Local(maps.index(&voters)?),
             _ => Searched::Global(Knn::new(voters)?),
         };
         let canonical = labels.names().iter().map(|name| canonical_label(name).into_owned()).collect();
@@ -163,7 +163,7 @@ impl<'a> Voting<'a> {
     fn search(&self, z: &Rows) -> mahala::Result<Found> {
         let neighbors = match &self.rows {
             Searched::Global(knn) => knn.search(z, self.k)?,
-            Searched::Local(maps, voters) => maps.search(voters, z, self.k)?,
+            Searched::Local(index) => index.search(z, self.k)?,
         };
         let classes = neighbors.vote(&self.labels);
         Ok(Found { neighbors, classes })
@@ -183,7 +183,7 @@ fn columns(args: &Predict, classes: &[String]) -> Vec<(String, Holds)> {
 /// Predictions as columns; the wrong ones are counted where the truth is known.
 fn predicted<'a>(
     args: &Predict,
-    voting: &Voting<'_>,
+    voting: &Voting,
     found: &Found,
     (numbers, ids): (&[u64], Option<Vec<String>>),
     truth: &dyn Fn(usize) -> Option<&'a str>,
@@ -216,7 +216,7 @@ fn predicted<'a>(
 
 /// Of the neighbours of one row, the share of each class, each neighbour counting its weight or 1.
 fn shares(
-    voting: &Voting<'_>,
+    voting: &Voting,
     found: &Found,
     row: usize,
     weights: Option<&[f64]>,
