@@ -275,13 +275,37 @@ pub enum Error {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{path}: {reason}")]
+    #[error("{path}: {source}")]
     Io {
         /// The file.
         path: String,
-        /// The message of the operating system.
-        reason: String,
+        /// The error of the operating system.
+        source: SystemError,
     },
+}
+
+/// An error of the operating system, kept as the source of ours. Two are equal if their kinds and messages are.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error(transparent)]
+pub struct SystemError(std::sync::Arc<std::io::Error>);
+
+impl SystemError {
+    /// What kind of error it is.
+    pub fn kind(&self) -> std::io::ErrorKind {
+        self.0.kind()
+    }
+}
+
+impl From<std::io::Error> for SystemError {
+    fn from(error: std::io::Error) -> Self {
+        Self(std::sync::Arc::new(error))
+    }
+}
+
+impl PartialEq for SystemError {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind() == other.kind() && self.to_string() == other.to_string()
+    }
 }
 
 impl From<mahala_kernels::error::Error> for Error {

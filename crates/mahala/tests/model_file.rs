@@ -275,7 +275,11 @@ fn what_could_not_be_read_again_is_not_written() {
 fn a_failed_save_keeps_the_old_file_and_leaves_no_part() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").join("model");
-    assert!(matches!(model().save(&missing), Err(Error::Io { .. })));
+    let error = model().save(&missing).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }));
+    let cause = std::error::Error::source(&error)
+        .and_then(|cause| cause.downcast_ref::<mahala::error::SystemError>());
+    assert_eq!(cause.map(mahala::error::SystemError::kind), Some(std::io::ErrorKind::NotFound));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     // A folder stands where the file should go: the rename fails after the part was written.
     let taken = folder.path().join("taken");

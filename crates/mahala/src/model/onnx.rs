@@ -79,7 +79,7 @@ pub fn onnx_model(metric: &Metric, precision: Precision) -> Result<Vec<u8>> {
 /// ([`Model::similarity`](crate::Model::similarity)).
 ///
 /// # Errors
-/// As [`onnx_model`].
+/// A number that does not fit the precision, or more components than one ONNX file can hold.
 pub fn onnx_model_for(metric: &Metric, similarity: Similarity, precision: Precision) -> Result<Vec<u8>> {
     if metric.weight_outside().is_some() {
         return onnx_model_for(&metric.with_outside_as_components()?, similarity, precision);

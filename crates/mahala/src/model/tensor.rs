@@ -93,7 +93,7 @@ impl<'a> Tensor<'a> {
     /// The codes of a tensor that was read, one for each of `n` references.
     ///
     /// # Errors
-    /// As [`Tensor::floats`].
+    /// Another type or shape than expected, or a number that is not finite.
     pub(crate) fn codes(&self, name: &str, n: usize) -> Result<Vec<u32>> {
         if self.dtype != Dtype::U32 || self.shape != [n] {
             return Err(invalid(&format!("the tensor '{name}' does not fit 'references'")));
@@ -105,7 +105,7 @@ impl<'a> Tensor<'a> {
     /// A matrix that was read.
     ///
     /// # Errors
-    /// As [`Tensor::floats`].
+    /// Another type or shape than expected, or a number that is not finite.
     pub(crate) fn matrix(&self, name: &str, k: usize, d: usize) -> Result<Mat<f64>> {
         let cells = self.cells(name, &[k, d])?;
         let mut matrix = Mat::zeros(k, d);

@@ -26,10 +26,10 @@ pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
         part.write_all(bytes)?;
         part.rename(path)
     };
-    write().map_err(|error| io_error(path, &error))
+    write().map_err(|error| io_error(path, error))
 }
 
 /// The error of the operating system about a file.
-pub(crate) fn io_error(path: &Path, error: &std::io::Error) -> Error {
-    Error::Io { path: path.display().to_string(), reason: error.to_string() }
+pub(crate) fn io_error(path: &Path, error: std::io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), source: error.into() }
 }
