@@ -2,6 +2,7 @@
 
 - no absolute path of somebody's machine, no host of a package registry outside Cargo.lock's fixed form;
 - Rust files stay below 500 lines, so that each can be read in one sitting;
+- a doc comment of Rust says itself what it means, and refers nobody to the comment of a neighbour;
 - links between the documents lead somewhere; the README's commands exist.
 """
 
@@ -19,7 +20,7 @@ TEXT = {".rs", ".py", ".md", ".toml", ".yml", ".cff", ".sh", ".json", ".txt", ".
 
 
 def main():
-    checks = [no_foreign_places, rust_files_are_short, links_lead_somewhere, readme_commands_exist]
+    checks = [no_foreign_places, rust_files_are_short, doc_comments_stand_alone, links_lead_somewhere, readme_commands_exist]
     failed = 0
     for check in checks:
         problems = check()
@@ -53,6 +54,17 @@ def rust_files_are_short():
         f"{name}: {len(text.splitlines())} lines"
         for name, text in files()
         if name.endswith(".rs") and len(text.splitlines()) > MAX_LINES
+    ]
+
+
+def doc_comments_stand_alone():
+    lean = re.compile(r"^\s*//[/!] (?:As|Like|The same as|See) \[?`")
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for name, text in files()
+        if name.endswith(".rs")
+        for number, line in enumerate(text.splitlines(), 1)
+        if lean.search(line)
     ]
 
 

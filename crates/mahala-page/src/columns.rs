@@ -4,7 +4,7 @@ use crate::Source;
 use crate::block::{doubles, singles, visible};
 use mahala::Dataset;
 use mahala::data::ColumnStatistics;
-use mahala::gmml::Path;
+use mahala::gmml::Solution;
 use serde_json::{Value, json};
 
 /// Columns in a page, at most.
@@ -26,7 +26,7 @@ pub(crate) struct ColumnWeights {
 }
 
 impl ColumnWeights {
-    pub(crate) fn of(data: &Dataset, path: &Path) -> Self {
+    pub(crate) fn of(data: &Dataset, path: &Solution) -> Self {
         let (w, r) = (path.directions(), path.log_eigenvalues().len());
         let deviations = ColumnStatistics::of(data.rows()).scale;
         let scale = |j: usize| path.scale().map_or(1.0, |scale| scale[j]);

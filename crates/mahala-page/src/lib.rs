@@ -24,7 +24,7 @@ mod shown;
 
 use columns::ColumnWeights;
 use held_out::HeldOut;
-use mahala::gmml::Path;
+use mahala::gmml::Solution;
 use mahala::progress::Progress;
 use mahala::{Dataset, Error, Gmml, Labels, Result};
 use serde_json::{Value, json};
@@ -99,7 +99,9 @@ impl Explorer {
     /// cross-validation.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; a rank; fewer than two rows, one coordinate or one step to show; a page above [`MOST_MEGABYTES`].
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; a rank; fewer than two rows, one coordinate or one step to show; a page
+    /// above [`MOST_MEGABYTES`].
     pub fn new(
         data: &Dataset,
         source: &Source<'_>,
@@ -128,7 +130,7 @@ fn described(
     data: &Dataset,
     source: &Source<'_>,
     settings: &Settings,
-    path: &Path,
+    path: &Solution,
     held_out: &HeldOut,
     shown: &Shown,
     columns: &ColumnWeights,

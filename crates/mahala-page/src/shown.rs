@@ -4,7 +4,7 @@ use crate::block::{doubles, indices, singles};
 use crate::columns::{LOOKED_AT, leading, weights};
 use crate::{Settings, Source};
 use mahala::data::{Random, Stream};
-use mahala::gmml::Path;
+use mahala::gmml::Solution;
 use mahala::neighbors::Neighbors;
 use mahala::{Dataset, Error, Knn, Metric, Result, Rows};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(crate) fn neighbors(settings: &Settings, rows: usize) -> usize {
 }
 
 impl Shown {
-    pub(crate) fn of(data: &Dataset, path: &Path, settings: &Settings, t: f64) -> Result<Self> {
+    pub(crate) fn of(data: &Dataset, path: &Solution, settings: &Settings, t: f64) -> Result<Self> {
         let rows = drawn(data.len(), settings.max_rows, settings.gmml.seed);
         let part = data.rows().subset(&rows);
         let all = path.coordinates(&part)?;
@@ -110,7 +110,7 @@ fn leading_coordinates(log_lambda: &[f64], variance: &[f64], most: usize, t: f64
 }
 
 /// Rows as the plain distance sees them: in standardised columns if the metric is learned in them.
-fn plain_rows(rows: &Rows, path: &Path) -> Result<Rows> {
+fn plain_rows(rows: &Rows, path: &Solution) -> Result<Rows> {
     let Some(scale) = path.scale() else { return Ok(rows.clone()) };
     let cells = (0..rows.len()).flat_map(|i| rows.row(i).iter().zip(scale).map(|(x, s)| x / s));
     Rows::new(cells.collect(), rows.columns())

@@ -2,6 +2,7 @@
 
 /// A mean with its confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Interval {
     /// The estimate.
     pub mean: f64,

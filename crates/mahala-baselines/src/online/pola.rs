@@ -100,7 +100,7 @@ impl OnlinePola {
     /// The loss of a pair.
     ///
     /// # Errors
-    /// As [`Online::update_pair`].
+    /// A row of another length or with a cell that is not finite; a method that learns from triplets only.
     pub fn loss(&self, first: &[f64], second: &[f64], similar: bool) -> Result<f64> {
         let v = difference(self.columns(), first, second)?;
         Ok(self.loss_of(&v, if similar { 1.0 } else { -1.0 }))

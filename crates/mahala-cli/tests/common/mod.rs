@@ -76,7 +76,7 @@ impl Place {
         self.run_on(line, b"")
     }
 
-    /// As [`Place::run`], with bytes on stdin.
+    /// Runs the command here with bytes on stdin.
     pub(crate) fn run_on(&self, line: &str, stdin: &[u8]) -> Ran {
         let arguments: Vec<&str> = line.split_whitespace().collect();
         self.run_arguments(&arguments, stdin)

@@ -12,7 +12,7 @@
 
 use crate::auto::Trial;
 use crate::auto::criterion::{Judge, Losses};
-use crate::auto::evaluator::Ground;
+use crate::auto::evaluator::TrainingSums;
 use crate::auto::folds::{Fold, difference};
 use crate::auto::kinds::Kind;
 use crate::auto::recipe::Recipe;
@@ -85,7 +85,7 @@ impl Search<'_, '_> {
         members.iter().map(|(kind, recipe, weight)| (recipe.clone(), weight / like(*kind))).collect()
     }
 
-    /// What a recipe weighs: `exp(−gap/doubt)`, its error above the least in standard errors, times a prior for simple
+    /// What a recipe weighs: `exp(−gap/standard error)`, its error above the least in standard errors, times a prior for simple
     /// recipes, `exp(−steps − 2t)`, that counts as much as [`PRIOR_ROWS`] rows do. On a hundred rows the errors of two
     /// hundred recipes are mostly chance.
     fn score(&self, trial: usize, first: usize) -> f64 {
@@ -128,8 +128,8 @@ impl Search<'_, '_> {
         };
         let near = |&at: &usize| {
             let compared = |at: usize| &blends[at].1.compared;
-            let (gap, doubt) = difference(compared(at), compared(best), self.rows);
-            gap <= doubt
+            let (gap, standard_error) = difference(compared(at), compared(best), self.rows);
+            gap <= standard_error
         };
         let last = (0..blends.len()).rev().find(near).unwrap_or(best);
         let (size, losses) = blends[last].clone();
@@ -171,8 +171,8 @@ impl Search<'_, '_> {
         if let Some(metric) = trial.and_then(|trial| self.metrics.remove(&(trial, fold))) {
             return Ok(metric);
         }
-        let ground = &self.folds[fold].0;
-        in_pool(|| recipe.fit_on(ground))
+        let training = &self.folds[fold].0;
+        in_pool(|| recipe.fit_on(training))
     }
 
     /// A blend, or what it gives way to.
@@ -218,8 +218,8 @@ fn guard(blend: &[f32], best: &[f32], plain: Option<&[f32]>, rows: usize) -> Gua
     if plain.is_some_and(|plain| difference(blend, plain, rows).0 > 0.0) {
         return Guard::Plain;
     }
-    let (gap, doubt) = difference(blend, best, rows);
-    if gap > doubt { Guard::Best } else { Guard::Keep }
+    let (gap, standard_error) = difference(blend, best, rows);
+    if gap > standard_error { Guard::Best } else { Guard::Keep }
 }
 
 /// Recipes with their weights, the best first, and how they do together.
@@ -239,8 +239,8 @@ impl Blended {
 
     /// Whether it does better on the same rows by more than a standard error: else the other, simpler, is preferred.
     pub(crate) fn beats(&self, simpler: &Self, rows: usize) -> bool {
-        let (gap, doubt) = difference(&self.losses.compared, &simpler.losses.compared, rows);
-        gap < -doubt
+        let (gap, standard_error) = difference(&self.losses.compared, &simpler.losses.compared, rows);
+        gap < -standard_error
     }
 }
 
@@ -340,23 +340,24 @@ impl Sum {
 /// Follows every recipe on all rows and adds the metrics up; with the diagnostics of the first.
 ///
 /// # Errors
-/// As [`Recipe::fit`].
+/// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart in
+/// scale, or too much memory needed.
 pub(crate) fn blend(
     members: &[(Recipe, f64)],
-    ground: Ground<'_>,
+    training: TrainingSums<'_>,
     k: usize,
 ) -> Result<(Metric, Option<Diagnostics>)> {
     if let [(only, _)] = members {
-        return only.fit_diagnosed(&ground);
+        return only.fit_diagnosed(&training);
     }
     // A sum is no more accurate than its largest terms.
-    let judge = ground.judge;
-    let ground = &ground.for_trials(judge);
-    let mut sum = Sum::new(ground.statistics.clone());
+    let judge = training.judge;
+    let training = &training.for_trials(judge);
+    let mut sum = Sum::new(training.statistics.clone());
     let mut diagnostics = None;
     for (recipe, weight) in members {
-        let (metric, own) = recipe.fit_diagnosed(ground)?;
-        sum.add(&metric, *weight, ground.data.rows(), k)?;
+        let (metric, own) = recipe.fit_diagnosed(training)?;
+        sum.add(&metric, *weight, training.data.rows(), k)?;
         diagnostics = diagnostics.or(own);
     }
     Ok((sum.metric()?, diagnostics))

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What every recipe needs of the training rows, computed once.
-pub(crate) struct Ground<'a> {
+pub(crate) struct TrainingSums<'a> {
     pub(crate) data: &'a Dataset,
     /// Whether what is learned is judged by votes only, and not returned.
     trial: bool,
@@ -72,14 +72,14 @@ enum Start {
     Directions { v: Mat<f64>, log_mu: Vec<f64>, curve: Curve },
 }
 
-/// A geodesic in the coordinates of a frame.
-pub(crate) enum Path {
+/// What t weighs in the coordinates of a frame.
+pub(crate) enum Weighting {
     /// Weights on the coordinates as they are: a curve over `log μ`.
     Weights(Curve, Vec<f64>),
     Solved(Box<Solution>),
 }
 
-impl<'a> Ground<'a> {
+impl<'a> TrainingSums<'a> {
     pub(crate) fn of(data: &'a Dataset, groups: Option<&'a Labels>) -> Result<Self> {
         let (scatter, parts) = if let Some(groups) = groups {
             (Scatter::across_groups(data, groups)?, None)
@@ -157,11 +157,11 @@ impl<'a> Ground<'a> {
     }
 
     /// The diagnostics of a recipe's first solution, or of its last, if there are rounds.
-    pub(crate) fn diagnostics(&self, recipe: &Recipe, path: &Path) -> Result<Option<Diagnostics>> {
+    pub(crate) fn diagnostics(&self, recipe: &Recipe, path: &Weighting) -> Result<Option<Diagnostics>> {
         Ok(match path {
-            Path::Solved(solution) => Some(solution.diagnostics().clone()),
-            Path::Weights(..) if recipe.t.is_none() => None,
-            Path::Weights(..) => {
+            Weighting::Solved(solution) => Some(solution.diagnostics().clone()),
+            Weighting::Weights(..) if recipe.t.is_none() => None,
+            Weighting::Weights(..) => {
                 let r = recipe.pencil_directions(self.data.columns()).unwrap_or(1);
                 Some(self.subspace(recipe, r)?.1.diagnostics().clone())
             }
@@ -169,11 +169,11 @@ impl<'a> Ground<'a> {
     }
 
     /// A recipe's coordinates, its last path, and the t on it.
-    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Path, f64)> {
+    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Weighting, f64)> {
         let frame = self.frame(recipe)?;
         let first = match recipe.t {
             Some(t) => (frame.all_pairs(recipe.regularization())?, t),
-            None => (Path::Weights(Curve::Power, vec![0.0; self.data.columns()]), 0.0),
+            None => (Weighting::Weights(Curve::Power, vec![0.0; self.data.columns()]), 0.0),
         };
         let (path, last) = frame.follow(first, &recipe.rounds, recipe.regularization())?;
         Ok((frame, path, last))
@@ -245,21 +245,21 @@ impl Frame {
     }
 
     /// The path of all pairs.
-    pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Path> {
+    pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Weighting> {
         match &self.start {
             Start::Columns(scatter) => self.solve(scatter, shrinkage),
-            Start::Directions { log_mu, curve, .. } => Ok(Path::Weights(*curve, log_mu.clone())),
+            Start::Directions { log_mu, curve, .. } => Ok(Weighting::Weights(*curve, log_mu.clone())),
         }
     }
 
     /// The path of the pairs that are near at t on another path.
     pub(crate) fn neighborhood(
         &self,
-        path: &Path,
+        path: &Weighting,
         t: f64,
         neighbors: usize,
         shrinkage: Regularization,
-    ) -> Result<Path> {
+    ) -> Result<Weighting> {
         let seen = self.judge.seen(path.rows_at(&path.coordinates(&self.rows), t)?)?;
         let pairs = Pairs::nearest_across(&seen, &self.labels, self.groups.as_ref(), neighbors)?;
         let shrinkage = match (&self.start, shrinkage) {
@@ -277,19 +277,19 @@ impl Frame {
         self.solve(&scatter, shrinkage)
     }
 
-    fn solve(&self, scatter: &Scatter, regularization: Regularization) -> Result<Path> {
+    fn solve(&self, scatter: &Scatter, regularization: Regularization) -> Result<Weighting> {
         let gmml = Gmml { regularization, ..Gmml::default() };
         let solution = if self.trial { gmml.solve_norm_wise(scatter) } else { gmml.solve(scatter) };
-        Ok(Path::Solved(Box::new(solution?)))
+        Ok(Weighting::Solved(Box::new(solution?)))
     }
 
     /// Round after round from a first path and the t on it: the last path, and the t on it.
     fn follow(
         &self,
-        (mut path, mut t): (Path, f64),
+        (mut path, mut t): (Weighting, f64),
         rounds: &[Round],
         shrinkage: Regularization,
-    ) -> Result<(Path, f64)> {
+    ) -> Result<(Weighting, f64)> {
         for round in rounds {
             path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
             t = round.t;
@@ -298,9 +298,9 @@ impl Frame {
     }
 
     /// The metric at t on a path, for rows as the user has them; without weight where those learned on do not vary.
-    pub(crate) fn metric(&self, path: &Path, t: f64) -> Result<Metric> {
+    pub(crate) fn metric(&self, path: &Weighting, t: f64) -> Result<Metric> {
         let within = match path {
-            Path::Weights(curve, log_mu) => {
+            Weighting::Weights(curve, log_mu) => {
                 let weights = curve.log_weights(log_mu, t);
                 let kept: Vec<usize> =
                     (0..weights.len()).filter(|&k| weights[k] > f64::NEG_INFINITY).collect();
@@ -310,7 +310,7 @@ impl Frame {
                 let root = |k: usize| (0.5 * weights[k]).exp();
                 Mat::from_fn(kept.len(), weights.len(), |i, j| if kept[i] == j { root(j) } else { 0.0 })
             }
-            Path::Solved(solution) => solution.metric(t)?.components().to_owned(),
+            Weighting::Solved(solution) => solution.metric(t)?.components().to_owned(),
         };
         let components = match &self.start {
             Start::Columns(_) => within,
@@ -324,12 +324,12 @@ impl Frame {
     }
 }
 
-impl Path {
+impl Weighting {
     /// Rows of the frame in the coordinates in which every t is a weight.
     pub(crate) fn coordinates(&self, rows: &Rows) -> Vec<f64> {
         match self {
             Self::Weights(..) => rows.values().to_vec(),
-            Self::Solved(solution) => solution.coordinates(rows, &vec![0.0; rows.columns()]),
+            Self::Solved(solution) => solution.coordinates_about(rows, &vec![0.0; rows.columns()]),
         }
     }
 

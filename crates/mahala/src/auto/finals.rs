@@ -2,7 +2,7 @@
 
 use crate::auto::MOST_KEPT;
 use crate::auto::criterion::{Judge, Losses};
-use crate::auto::evaluator::Ground;
+use crate::auto::evaluator::TrainingSums;
 use crate::auto::folds::{Fold, difference};
 use crate::auto::race::is_behind;
 use crate::auto::recipe::Recipe;
@@ -186,14 +186,14 @@ impl Search<'_, '_> {
 
 /// What is gained over the plain distance on the queries of both.
 pub(crate) fn gain_over(plain: &Losses, chosen: &Losses, rows: usize) -> Gain {
-    let (difference, doubt) = difference(&plain.reported, &chosen.reported, rows);
-    Gain { difference, low: difference - NORMAL * doubt, high: difference + NORMAL * doubt }
+    let (difference, standard_error) = difference(&plain.reported, &chosen.reported, rows);
+    Gain { difference, low: difference - NORMAL * standard_error, high: difference + NORMAL * standard_error }
 }
 
 /// A recipe's metric on one fold, and the losses under it.
-fn learned(at: &(Ground<'_>, &Fold), recipe: &Recipe, judge: Judge) -> Result<(Metric, Losses)> {
-    let (ground, fold) = at;
-    let metric = recipe.fit_on(ground)?;
+fn learned(at: &(TrainingSums<'_>, &Fold), recipe: &Recipe, judge: Judge) -> Result<(Metric, Losses)> {
+    let (training, fold) = at;
+    let metric = recipe.fit_on(training)?;
     let seen = |part: &crate::data::Dataset| metric.transform(part.rows());
     let losses = judge.losses(fold, seen(&fold.voters)?, &seen(&fold.test)?)?;
     Ok((metric, losses))

@@ -11,7 +11,7 @@
 use crate::auto::budget;
 use crate::auto::budget::Budget;
 use crate::auto::ensemble::{Blended, blend};
-use crate::auto::evaluator::Ground;
+use crate::auto::evaluator::TrainingSums;
 use crate::auto::folds::Fold;
 use crate::auto::kinds::Kind;
 use crate::auto::recipe::Recipe;
@@ -30,6 +30,7 @@ use std::fmt;
 
 /// A kernel that the automatic mode tries.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct KernelChoice {
     /// Divide each column by its standard deviation first.
     pub standardize: bool,
@@ -99,7 +100,7 @@ impl KernelChoice {
         let features = self.features(data.rows(), auto.seed)?;
         let seen = Dataset::new(features.rows(data.rows())?, data.labels().clone())?;
         let (metric, diagnostics) =
-            blend(members, Ground::of(&seen, groups)?.judged_by(auto.judge()), auto.k)?;
+            blend(members, TrainingSums::of(&seen, groups)?.judged_by(auto.judge()), auto.k)?;
         let l = metric.components();
         let unit = |j: usize| metric.scale().map_or(1.0, |scale| 1.0 / scale[j]);
         let l = Mat::from_fn(l.nrows(), l.ncols(), |i, j| l[(i, j)] * unit(j));

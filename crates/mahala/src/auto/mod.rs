@@ -30,7 +30,7 @@ pub use recipe::{Recipe, Round};
 use crate::auto::budget::Budget;
 use crate::auto::criterion::Judge;
 use crate::auto::ensemble::{Blended, blend};
-use crate::auto::evaluator::Ground;
+use crate::auto::evaluator::TrainingSums;
 use crate::auto::folds::{Division, Fold, most_folds};
 use crate::auto::kernels::{InFeatures, Kernels, Table, landmarks_for};
 use crate::auto::search::{End, Search, in_pool};
@@ -105,6 +105,7 @@ pub struct Auto {
 
 /// A metric, the recipes it was made by, and what else was tried.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AutoFit {
     /// The metric, from all rows; on kernel values, if there is a kernel.
     pub metric: Metric,
@@ -146,6 +147,7 @@ pub struct AutoFit {
 
 /// A recipe and how it did.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Trial {
     /// The recipe.
     pub recipe: Recipe,
@@ -190,7 +192,8 @@ impl Auto {
     /// Chooses and fits.
     ///
     /// # Errors
-    /// As [`Gmml::fit`].
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed.
     pub fn fit(&self, data: &Dataset) -> Result<AutoFit> {
         self.fit_with(data, &FitOptions::default(), &mut silent)
     }
@@ -198,8 +201,9 @@ impl Auto {
     /// Chooses and fits. With groups, folds keep them whole, and no pair within a group is learned from.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; fewer than two groups; weights, which this mode does not have; [`Error::Cancelled`] if
-    /// `progress` stops it.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; fewer than two groups; weights, which this mode does not have;
+    /// [`Error::Cancelled`] if `progress` stops it.
     pub fn fit_with(
         &self,
         data: &Dataset,
@@ -284,7 +288,7 @@ impl Auto {
             (splits, _) => splits.clone(),
         };
         // What no fold could learn from is told of all rows.
-        let ground = Ground::of(data, groups)?.judged_by(self.judge());
+        let training = TrainingSums::of(data, groups)?.judged_by(self.judge());
         let folds = self.divide(&part, part_groups.as_ref(), splits.as_ref())?;
         let mut budget = Budget::of(self, &part);
         if self.kernels {
@@ -330,7 +334,7 @@ impl Auto {
                 (metric, Some((choice, map)), blended, other, diagnostics)
             }
             found => {
-                let (metric, diagnostics) = in_pool(|| blend(&columns.members, ground, self.k))?;
+                let (metric, diagnostics) = in_pool(|| blend(&columns.members, training, self.k))?;
                 let other = found.map(|found| format!("; with the best kernel {}", percent(&found.blended)));
                 (metric, None, columns, other.unwrap_or_default(), diagnostics)
             }

@@ -1,6 +1,6 @@
 //! One way from labelled rows to a metric: what the automatic mode chooses among.
 
-use crate::auto::evaluator::Ground;
+use crate::auto::evaluator::TrainingSums;
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
@@ -112,7 +112,8 @@ impl Recipe {
     /// Follows the recipe.
     ///
     /// # Errors
-    /// As [`Gmml::fit`](crate::Gmml::fit); a parameter out of range.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed.
     pub fn fit(&self, data: &Dataset) -> Result<Metric> {
         self.fit_across(data, None)
     }
@@ -127,30 +128,30 @@ impl Recipe {
             let span = InSpan::of(data.rows(), self.standardize)?;
             let within = Dataset::new(span.rows.clone(), data.labels().clone())?;
             let recipe = Self { standardize: false, ..self.clone() };
-            return span.composed(&recipe.fit_on(&Ground::of(&within, groups)?)?);
+            return span.composed(&recipe.fit_on(&TrainingSums::of(&within, groups)?)?);
         }
         if self.is_plain() {
             return self.plain(ColumnStatistics::of(data.rows()));
         }
-        self.fit_on(&Ground::of(data, groups)?)
+        self.fit_on(&TrainingSums::of(data, groups)?)
     }
 
     /// Follows the recipe where the sums over all rows are known.
-    pub(crate) fn fit_on(&self, ground: &Ground<'_>) -> Result<Metric> {
+    pub(crate) fn fit_on(&self, training: &TrainingSums<'_>) -> Result<Metric> {
         if self.is_plain() {
-            return self.plain(self.statistics_on(ground));
+            return self.plain(self.statistics_on(training));
         }
-        let (frame, path, last) = ground.follow(self)?;
+        let (frame, path, last) = training.follow(self)?;
         frame.metric(&path, last)
     }
 
     /// Follows the recipe, and tells how it went; nothing is to tell of the plain distance.
-    pub(crate) fn fit_diagnosed(&self, ground: &Ground<'_>) -> Result<(Metric, Option<Diagnostics>)> {
+    pub(crate) fn fit_diagnosed(&self, training: &TrainingSums<'_>) -> Result<(Metric, Option<Diagnostics>)> {
         if self.is_plain() {
-            return Ok((self.plain(self.statistics_on(ground))?, None));
+            return Ok((self.plain(self.statistics_on(training))?, None));
         }
-        let (frame, path, last) = ground.follow(self)?;
-        Ok((frame.metric(&path, last)?, ground.diagnostics(self, &path)?))
+        let (frame, path, last) = training.follow(self)?;
+        Ok((frame.metric(&path, last)?, training.diagnostics(self, &path)?))
     }
 
     /// Whether nothing is learned but the standard deviations.
@@ -181,9 +182,9 @@ impl Recipe {
         if self.is_plain() { shape.matrices(2.0, 0.0) } else { shape.matrices(22.0, 6.0) }
     }
 
-    fn statistics_on(&self, ground: &Ground<'_>) -> ColumnStatistics {
-        let mut statistics = ground.statistics.clone();
-        statistics.mean = ground.mean_for(self);
+    fn statistics_on(&self, training: &TrainingSums<'_>) -> ColumnStatistics {
+        let mut statistics = training.statistics.clone();
+        statistics.mean = training.mean_for(self);
         statistics
     }
 

@@ -7,7 +7,7 @@ use crate::auto::budget;
 use crate::auto::budget::Budget;
 use crate::auto::criterion::{Judge, Losses};
 use crate::auto::ensemble::Blended;
-use crate::auto::evaluator::{Frame, Ground, Path};
+use crate::auto::evaluator::{Frame, TrainingSums, Weighting};
 use crate::auto::folds::{Fold, difference, repeats};
 use crate::auto::kinds::Kind;
 use crate::auto::race::Race;
@@ -56,7 +56,7 @@ pub(crate) type Going<T> = std::result::Result<T, End>;
 pub(crate) struct Search<'a, 'w> {
     pub(crate) auto: &'a Auto,
     pub(crate) judge: Judge,
-    pub(crate) folds: Vec<(Ground<'a>, &'a Fold)>,
+    pub(crate) folds: Vec<(TrainingSums<'a>, &'a Fold)>,
     pub(crate) rows: usize,
     /// The folds on which every recipe is tried.
     first: usize,
@@ -85,26 +85,26 @@ impl<'a, 'w> Search<'a, 'w> {
         steps: usize,
         progress: &'a mut Progress<'w>,
     ) -> Result<Self> {
-        let mut grounds = Vec::new();
+        let mut of_folds = Vec::new();
         for fold in folds {
-            match Ground::of(&fold.train, fold.groups.as_ref()) {
-                Ok(ground) => grounds.push((ground.for_trials(auto.judge()), fold)),
+            match TrainingSums::of(&fold.train, fold.groups.as_ref()) {
+                Ok(training) => of_folds.push((training.for_trials(auto.judge()), fold)),
                 Err(error) if is_lack_of_pairs(&error) => {}
                 Err(error) => return Err(error),
             }
         }
-        if grounds.is_empty() {
+        if of_folds.is_empty() {
             return Err(Error::NoUsableFold { rows: part.len() });
         }
         let classes = part.labels().class_sizes().iter().filter(|&&size| size > 0).count();
         let columns = folds.iter().map(|fold| fold.train.columns()).min().unwrap_or(0);
         let until = |queries: usize| {
             let mut sum = 0;
-            let enough = |fold: &(Ground<'_>, &Fold)| {
+            let enough = |fold: &(TrainingSums<'_>, &Fold)| {
                 sum += fold.1.test.len();
                 sum >= queries
             };
-            grounds.iter().position(enough).map_or(grounds.len(), |last| last + 1)
+            of_folds.iter().position(enough).map_or(of_folds.len(), |last| last + 1)
         };
         let rows = part.len();
         // A partition's folds may test some of the rows only.
@@ -124,7 +124,7 @@ impl<'a, 'w> Search<'a, 'w> {
             rows,
             first,
             looked: first.max(whole),
-            folds: grounds,
+            folds: of_folds,
             trials: Vec::new(),
             losses: Vec::new(),
             metrics: HashMap::new(),
@@ -333,9 +333,9 @@ impl<'a, 'w> Search<'a, 'w> {
             let running = race.running();
             self.step(recipe, running.len())?;
             let values: Vec<f64> = running.iter().map(|&at| values[at]).collect();
-            let ((ground, fold), judge) = (&self.folds[fold], self.judge);
+            let ((training, fold), judge) = (&self.folds[fold], self.judge);
             let losses = in_pool(|| {
-                let (frame, path, _) = ground.follow(recipe)?;
+                let (frame, path, _) = training.follow(recipe)?;
                 losses(fold, &frame, &path, &values, judge)
             });
             // A recipe that cannot be followed is no candidate.
@@ -367,8 +367,8 @@ impl<'a, 'w> Search<'a, 'w> {
         for fold in 0..self.first {
             let running = race.running();
             let regularization = base.regularization();
-            let ground = &self.folds[fold].0;
-            let Ok(subspace) = in_pool(|| ground.subspace(base, most)) else { return Ok(()) };
+            let training = &self.folds[fold].0;
+            let Ok(subspace) = in_pool(|| training.subspace(base, most)) else { return Ok(()) };
             let mut all = Vec::new();
             for (which, &r) in counts.iter().enumerate() {
                 let at = |&&at: &&usize| at / at_t.len() == which;
@@ -377,9 +377,9 @@ impl<'a, 'w> Search<'a, 'w> {
                     continue;
                 }
                 self.step(&Recipe { directions: Some(r), ..base.clone() }, values.len())?;
-                let ((ground, fold), judge) = (&self.folds[fold], self.judge);
+                let ((training, fold), judge) = (&self.folds[fold], self.judge);
                 let more = in_pool(|| {
-                    let frame = ground.frame_within(&subspace.1, r, base.curve)?;
+                    let frame = training.frame_within(&subspace.1, r, base.curve)?;
                     losses(fold, &frame, &frame.all_pairs(regularization)?, &values, judge)
                 });
                 let Ok(more) = more else { return Ok(()) };
@@ -461,7 +461,7 @@ impl<'a, 'w> Search<'a, 'w> {
 }
 
 /// The losses of the queries at each t.
-fn losses(fold: &Fold, frame: &Frame, path: &Path, values: &[f64], judge: Judge) -> Result<Vec<Losses>> {
+fn losses(fold: &Fold, frame: &Frame, path: &Weighting, values: &[f64], judge: Judge) -> Result<Vec<Losses>> {
     let placed = |part: &Dataset| -> Result<Vec<f64>> { Ok(path.coordinates(&frame.place(part.rows())?)) };
     let (voters, queries) = (placed(&fold.voters)?, placed(&fold.test)?);
     let search = |&t: &f64| -> Result<Losses> {

@@ -14,7 +14,7 @@ impl Rows {
     /// ```
     ///
     /// # Errors
-    /// As [`Rows::new`]: a NaN or an infinity, no column, or values that are not whole rows.
+    /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
     pub fn from_f32(values: &[f32], columns: usize) -> Result<Self> {
         Self::new(values.iter().copied().map(f64::from).collect(), columns)
     }

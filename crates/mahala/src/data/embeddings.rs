@@ -67,7 +67,7 @@ impl Embeddings {
     /// Takes row-major cells of 64 bits.
     ///
     /// # Errors
-    /// As [`Embeddings::new`].
+    /// A NaN or an infinity, no row, no column, or a number of cells that is no multiple of `columns`.
     pub fn double(cells: Vec<f64>, columns: usize) -> Result<Self> {
         Self::new(Cells::Double(Arc::new(cells)), columns)
     }
@@ -75,7 +75,7 @@ impl Embeddings {
     /// Takes row-major cells of 32 bits.
     ///
     /// # Errors
-    /// As [`Embeddings::new`].
+    /// A NaN or an infinity, no row, no column, or a number of cells that is no multiple of `columns`.
     pub fn single(cells: Vec<f32>, columns: usize) -> Result<Self> {
         Self::new(Cells::Single(Arc::new(cells)), columns)
     }
@@ -83,7 +83,7 @@ impl Embeddings {
     /// Takes the bits of row-major cells of half precision.
     ///
     /// # Errors
-    /// As [`Embeddings::new`].
+    /// A NaN or an infinity, no row, no column, or a number of cells that is no multiple of `columns`.
     pub fn half(cells: Vec<u16>, columns: usize) -> Result<Self> {
         Self::new(Cells::Half(Arc::new(cells)), columns)
     }

@@ -52,7 +52,7 @@ impl Folds {
     /// `k` folds in which every class has nearly its share.
     ///
     /// # Errors
-    /// As [`Folds::new`].
+    /// Fewer than two folds, or fewer rows than folds.
     pub fn stratified(labels: &Labels, k: usize, random: &mut Random) -> Result<Self> {
         let mut folds = Self::new(labels.len(), k, random)?;
         // Rows in random order, class after class, are assigned to the folds round-robin.
@@ -80,7 +80,7 @@ impl Folds {
     /// At most `k` folds that keep every group whole: groups in random order, each assigned to the smallest fold.
     ///
     /// # Errors
-    /// As [`Folds::by_group`].
+    /// Fewer than two groups or folds.
     pub fn by_shuffled_group(groups: &Labels, k: usize, random: &mut Random) -> Result<Self> {
         let members = members_by_class(groups);
         let order = random.permutation(members.len());

@@ -41,7 +41,7 @@ impl Rows {
     /// Borrows row-major values without a copy. They must not change while the rows are in use.
     ///
     /// # Errors
-    /// As [`Rows::new`].
+    /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
     pub fn shared(values: Arc<dyn AsRef<[f64]> + Send + Sync>, columns: usize) -> Result<Self> {
         check_cells((*values).as_ref(), columns)?;
         Ok(Self { values: Values::Shared(values), columns })
@@ -50,7 +50,7 @@ impl Rows {
     /// Copies a matrix of any layout.
     ///
     /// # Errors
-    /// As [`Rows::new`].
+    /// A NaN or an infinity, no column, or a number of values that is no multiple of `columns`.
     pub fn from_mat(matrix: MatRef<'_, f64>) -> Result<Self> {
         let mut values = Vec::with_capacity(matrix.nrows() * matrix.ncols());
         for i in 0..matrix.nrows() {

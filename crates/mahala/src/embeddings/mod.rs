@@ -130,7 +130,8 @@ impl Adapter {
     /// Learns from rows and the codes of their classes, and reports progress.
     ///
     /// # Errors
-    /// As [`Adapter::fit_labels`]; or cancelled.
+    /// One class, no class of two rows, fewer than four classes where whole classes are held out; parameters out of
+    /// range; or cancelled.
     pub fn fit_labels_with(
         &self,
         rows: &Embeddings,

@@ -41,7 +41,7 @@ impl Spd {
     /// Checks a matrix; `name` is its name in error messages.
     ///
     /// # Errors
-    /// As [`Spd::new`].
+    /// Not square, not finite, asymmetric beyond 1e-6 of its scale, or not positive definite.
     pub fn named(matrix: Mat<f64>, what: &'static str) -> Result<Self> {
         let (rows, columns) = (matrix.nrows(), matrix.ncols());
         if rows != columns || rows == 0 {

@@ -38,7 +38,7 @@ impl Gmml {
     /// ```
     ///
     /// # Errors
-    /// As [`Gmml::fit_with`]; also a cell that is not finite.
+    /// Rows, weights, groups or parameters that [`Gmml::fit_with`] refuses, or a cell that is not finite.
     pub fn fit_cells<T: Copy + Into<f64> + Sync>(
         &self,
         rows: MatRef<'_, T>,

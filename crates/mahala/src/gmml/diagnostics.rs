@@ -6,6 +6,7 @@ use crate::scatter::PairCount;
 
 /// Diagnostics of a fit: pair counts, condition numbers, eigenvalues, and what was done to make `S` regular.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Diagnostics {
     /// The similar pairs.
     pub similar: PairCount,

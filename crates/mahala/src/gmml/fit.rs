@@ -30,9 +30,10 @@ impl Gmml {
     /// choice of t.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; weights that are negative, not finite, all 0, or not one a row; weights with sampled pairs or
-    /// standardisation; another number of groups than of rows, or fewer than two groups to choose t on;
-    /// [`Error::Cancelled`] if `progress` stops it.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; weights that are negative, not finite, all 0, or not one a row; weights
+    /// with sampled pairs or standardisation; another number of groups than of rows, or fewer than two groups to
+    /// choose t on; [`Error::Cancelled`] if `progress` stops it.
     pub fn fit_with(
         &self,
         data: &Dataset,
@@ -73,7 +74,8 @@ impl Gmml {
     /// Learns from pairs of rows of one table, with no labels at all.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; also no similar pair, or no dissimilar pair.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; no similar pair, or no dissimilar pair.
     pub fn fit_pairs(&self, rows: &Rows, pairs: &Pairs) -> Result<Fit> {
         self.fit_two_tables(rows, rows, pairs)
     }
@@ -81,7 +83,8 @@ impl Gmml {
     /// Learns from pairs whose first ends are rows of one table and second ends rows of another.
     ///
     /// # Errors
-    /// As [`Gmml::fit_pairs`].
+    /// A parameter out of range, no similar pair, no dissimilar pair, no column that varies, columns too far apart in
+    /// scale, or too much memory needed.
     pub fn fit_two_tables(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Fit> {
         self.fit_two_tables_with(first, second, pairs, &mut silent)
     }
@@ -89,7 +92,8 @@ impl Gmml {
     /// Learns as [`Gmml::fit_two_tables`] does, and reports how far the choice of t is.
     ///
     /// # Errors
-    /// As [`Gmml::fit_pairs`]; [`Error::Cancelled`] if `progress` stops it.
+    /// A parameter out of range, no similar pair, no dissimilar pair, no column that varies, columns too far apart in
+    /// scale, or too much memory needed; [`Error::Cancelled`] if `progress` stops it.
     pub fn fit_two_tables_with(
         &self,
         first: &Rows,
@@ -116,7 +120,8 @@ impl Gmml {
     /// Learns from differences `x_i − x_j`, each marked similar or not, and weighted if weights are given.
     ///
     /// # Errors
-    /// As [`Gmml::fit_pairs`].
+    /// A parameter out of range, no similar pair, no dissimilar pair, no column that varies, columns too far apart in
+    /// scale, or too much memory needed.
     pub fn fit_differences(
         &self,
         differences: &Rows,

@@ -30,7 +30,8 @@ impl Gmml {
     /// The distances of all pairs, each under the metric at `t` that was learned from the other folds' pairs.
     ///
     /// # Errors
-    /// As [`Gmml::fit_pairs`]; too few pairs for any fold to learn from the others.
+    /// A parameter out of range, no similar pair, no dissimilar pair, no column that varies, columns too far apart in
+    /// scale, or too much memory needed; too few pairs for any fold to learn from the others.
     pub fn held_out_pairs(&self, first: &Rows, second: &Rows, pairs: &Pairs, t: f64) -> Result<HeldOut> {
         self.check(first.columns(), 0)?;
         let scale =
@@ -50,7 +51,8 @@ impl Gmml {
     /// `t` that was learned without the fold that both rows are in.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; too few rows for any fold to learn from the others.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; too few rows for any fold to learn from the others.
     pub fn held_out_rows(&self, data: &Dataset, t: f64) -> Result<HeldOut> {
         if let Some(reduced) = Reduced::of(self, Cells::Dense(data.rows()), data.labels())? {
             return reduced.gmml.held_out_rows(&reduced.data, t);

@@ -30,6 +30,7 @@ use mahala_kernels::workspace::Workspace;
 
 /// The subspace that a metric was learned in, if not in all of the space.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct LearnedSpan {
     /// The number of directions.
     pub directions: usize,
@@ -92,7 +93,8 @@ impl Gmml {
     /// ```
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; also as many labels as rows are needed.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; as many labels as rows are needed.
     pub fn fit_sparse(&self, rows: &SparseRows, labels: &Labels, progress: &mut Progress<'_>) -> Result<Fit> {
         let options = FitOptions::default();
         if let Some(reduced) = Reduced::of(self, Cells::Sparse(rows), labels)? {

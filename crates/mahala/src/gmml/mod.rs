@@ -34,7 +34,6 @@ pub use family::{Curve, Order};
 pub use held_out::HeldOut;
 pub use low_rank::LearnedSpan;
 pub use options::FitOptions;
-pub use path::Path;
 pub use pencil::{Components, Subspace};
 pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use select_t::{Criterion, CrossValidation, Selection, VALUES_OF_T, two_step_search};
@@ -118,6 +117,7 @@ pub enum PairRule {
 
 /// A fitted metric with its diagnostics.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Fit {
     /// The metric.
     pub metric: Metric,

@@ -1,43 +1,19 @@
-//! Every metric on the geodesic at once: coordinates in which a value of t is a weight.
+//! Algorithm 1 without its last step: the solution for every t, from labelled rows.
 
+use crate::data::Dataset;
 use crate::data::centered::Cells;
 use crate::data::random::Stream;
-use crate::data::{Dataset, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
-use crate::gmml::Gmml;
 use crate::gmml::low_rank::Reduced;
-use crate::metric::project;
-use faer::{Mat, MatRef};
-
-/// The metrics of a fit for all t: `A(t) = W Λᵗ Wᵀ` in the columns of the rows.
-///
-/// ```
-/// use mahala::{Dataset, Gmml, Labels, Rows};
-/// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
-/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
-/// let path = Gmml::default().path(&data)?;
-/// let z = path.coordinates(data.rows())?;
-/// // The squared distance of the first two rows at t = ½.
-/// let weight = |k: usize| (0.5 * path.log_eigenvalues()[k]).exp();
-/// let squared: f64 = (0..2).map(|k| weight(k) * (z.row(0)[k] - z.row(1)[k]).powi(2)).sum();
-/// assert!(squared > 0.0);
-/// # Ok::<(), mahala::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Path {
-    directions: Mat<f64>,
-    log_lambda: Vec<f64>,
-    mean: Vec<f64>,
-    scale: Option<Vec<f64>>,
-}
+use crate::gmml::{Gmml, Solution};
 
 impl Gmml {
     /// Solves for every t at once, as [`Gmml::fit`] does before it takes one. The weight that λ gives to what lies outside the
     /// span of fewer rows than columns is left out: it is part of no distance between these rows.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; a rank, which leaves out coordinates at one t.
-    pub fn path(&self, data: &Dataset) -> Result<Path> {
+    /// Rows or parameters that [`Gmml::fit`] refuses; a rank, which leaves out coordinates at one t.
+    pub fn path(&self, data: &Dataset) -> Result<Solution> {
         if self.rank.is_some() {
             let (value, allowed) = ("given".to_owned(), "left out where every t is followed");
             return Err(Error::Parameter { name: "rank", value, allowed });
@@ -47,61 +23,27 @@ impl Gmml {
         }
         self.check(data.columns(), data.labels().class_count())?;
         let (solution, mean) = self.solve_labelled(data, Stream::Pairs)?;
-        let (directions, log_lambda, scale) = solution.into_parts();
-        Ok(Path { directions, log_lambda, mean, scale })
+        Ok(solution.with_mean(mean))
     }
 }
 
 impl Reduced<'_> {
-    fn path(self) -> Result<Path> {
+    fn path(self) -> Result<Solution> {
         let (solution, _) = self.gmml.solve_labelled(&self.data, Stream::Pairs)?;
-        let (inside, log_lambda, _) = solution.into_parts();
         let columns = self.columns();
         // The directions in all columns, and their transposition.
-        let numbers = 2.0 * inside.ncols() as f64 * columns as f64;
+        let numbers = 2.0 * solution.directions().ncols() as f64 * columns as f64;
         self.gmml.check_memory("the directions of all columns", numbers, columns, MemoryRemedy::Principal)?;
-        let directions = self.composed(inside.transpose()).transpose().to_owned();
+        let directions = self.composed(solution.directions().transpose()).transpose().to_owned();
         let (mean, scale) = self.mean_and_scale();
-        Ok(Path { directions, log_lambda, mean, scale })
-    }
-}
-
-impl Path {
-    /// Rows in the coordinates that t weighs, `Z = ((X − mean)/scale)·W`: the squared distance of two rows at t is
-    /// `Σ_k λ_kᵗ (z_ik − z_jk)²`.
-    ///
-    /// # Errors
-    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
-    pub fn coordinates(&self, rows: &Rows) -> Result<Rows> {
-        if rows.columns() != self.directions.nrows() {
-            let (seen, expected) = (rows.columns(), self.directions.nrows());
-            return Err(Error::Length { what: "columns of the rows", seen, expected });
-        }
-        let z = project(rows, &self.mean, self.scale.as_deref(), self.directions.as_ref());
-        Rows::new(z, self.directions.ncols())
-            .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
-    }
-
-    /// `log Λ`, descending: one number a coordinate.
-    pub fn log_eigenvalues(&self) -> &[f64] {
-        &self.log_lambda
-    }
-
-    /// `W`: one direction a column, for columns divided by [`Path::scale`].
-    pub fn directions(&self) -> MatRef<'_, f64> {
-        self.directions.as_ref()
-    }
-
-    /// What columns are divided by, if they are standardised.
-    pub fn scale(&self) -> Option<&[f64]> {
-        self.scale.as_deref()
+        Ok(solution.with_directions(directions, mean, scale))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Labels;
+    use crate::data::{Labels, Rows};
     use crate::gmml::{Components, Regularization, TChoice};
 
     fn data(n: usize, d: usize) -> Dataset {

@@ -44,7 +44,7 @@ impl Subspace {
     /// Solves the pencil of all directions.
     ///
     /// # Errors
-    /// As [`crate::Gmml::solve`].
+    /// No column that varies, columns too far apart in scale, or a prior that does not fit.
     pub fn of(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
         let mut workspace = Workspace::default();
         let prepared = prepare(scatter.clone(), regularization, &Prior::Identity, &mut workspace)?;

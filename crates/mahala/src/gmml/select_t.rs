@@ -24,6 +24,7 @@ use crate::scatter::moments::Moments;
 
 /// How t was chosen.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Selection {
     /// The value chosen.
     pub t: f64,
@@ -129,7 +130,8 @@ impl CrossValidation {
     /// Draws the folds and solves each.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; also if no fold leaves a similar and a dissimilar pair to learn from.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; if no fold leaves a similar and a dissimilar pair to learn from.
     pub fn new(gmml: &Gmml, data: &Dataset) -> Result<Self> {
         Self::with(gmml, data, &FitOptions::default())
     }
@@ -138,7 +140,9 @@ impl CrossValidation {
     /// the error.
     ///
     /// # Errors
-    /// As [`CrossValidation::new`]; another number of weights or groups than of rows, or fewer than two groups.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; no fold that leaves a similar and a dissimilar pair to learn from;
+    /// another number of weights or groups than of rows, or fewer than two groups.
     pub fn with(gmml: &Gmml, data: &Dataset, options: &FitOptions<'_>) -> Result<Self> {
         gmml.check_parameters(data.columns())?;
         check_labels(data.labels())?;
@@ -217,7 +221,7 @@ impl CrossValidation {
     /// The paper's two-step choice of t.
     ///
     /// # Errors
-    /// As [`CrossValidation::errors`].
+    /// [`Error::Cancelled`] if `progress` stops it.
     pub fn select(&self, progress: &mut Progress<'_>) -> Result<Selection> {
         let total = VALUES_OF_T * self.folds.len();
         let mut before = 0;
@@ -373,7 +377,8 @@ pub(super) struct FoldView<'a> {
 
 impl<'a> FoldView<'a> {
     pub(super) fn new(fold: &'a SolvedFold, data: &'a Dataset) -> Self {
-        let coordinates = |rows: &[usize]| fold.solution.coordinates(&data.rows().subset(rows), &fold.mean);
+        let coordinates =
+            |rows: &[usize]| fold.solution.coordinates_about(&data.rows().subset(rows), &fold.mean);
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 

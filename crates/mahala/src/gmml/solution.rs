@@ -19,12 +19,27 @@ use mahala_kernels::scaling::{exponent_of, times_power_of_two};
 use mahala_kernels::view::{column, column_mut};
 use mahala_kernels::workspace::Workspace;
 
-/// The geodesic from `S⁻¹` to `D`, in the columns of the rows.
+/// The geodesic from `S⁻¹` to `D`, in the columns of the rows: the metric of every t at once, `A(t) = W Λᵗ Wᵀ`.
+///
+/// ```
+/// use mahala::{Dataset, Gmml, Labels, Rows};
+/// let rows = Rows::new(vec![0.0, 0.0, 9.0, 0.1, 4.0, 0.2, 8.0, 1.0, 1.0, 1.1, 5.0, 1.2], 2)?;
+/// let data = Dataset::new(rows, Labels::new(["a", "a", "a", "b", "b", "b"]))?;
+/// let path = Gmml::default().path(&data)?;
+/// let z = path.coordinates(data.rows())?;
+/// // The squared distance of the first two rows at t = ½.
+/// let weight = |k: usize| (0.5 * path.log_eigenvalues()[k]).exp();
+/// let squared: f64 = (0..2).map(|k| weight(k) * (z.row(0)[k] - z.row(1)[k]).powi(2)).sum();
+/// assert!(squared > 0.0);
+/// # Ok::<(), mahala::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// One direction a column; zero rows for constant columns.
     w: Mat<f64>,
     log_lambda: Vec<f64>,
+    /// What coordinates are centred at; 0 for what was solved from sums alone.
+    mean: Vec<f64>,
     scale: Option<Vec<f64>>,
     diagnostics: Diagnostics,
     /// `D` and its columns, if the metric is to be reduced.
@@ -79,20 +94,34 @@ impl Solution {
             None => d,
         };
         let dissimilar = keep_d.then(|| (active, of_columns(d)));
-        Self { w, scale: None, diagnostics, log_lambda, dissimilar }
+        Self { w, mean: vec![0.0; columns], scale: None, diagnostics, log_lambda, dissimilar }
     }
 
     pub(crate) fn with_scale(self, scale: Vec<f64>) -> Self {
         Self { scale: Some(scale), ..self }
     }
 
-    /// `W`, `log Λ`, and what columns are divided by.
-    pub(crate) fn into_parts(self) -> (Mat<f64>, Vec<f64>, Option<Vec<f64>>) {
-        (self.w, self.log_lambda, self.scale)
+    pub(crate) fn with_mean(self, mean: Vec<f64>) -> Self {
+        Self { mean, ..self }
+    }
+
+    /// The same path for rows of other columns, of which these are the directions, the mean and the scale.
+    pub(crate) fn with_directions(self, w: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Self {
+        Self { w, mean, scale, dissimilar: None, ..self }
+    }
+
+    /// `log Λ`, descending: one number a coordinate.
+    pub fn log_eigenvalues(&self) -> &[f64] {
+        &self.log_lambda
+    }
+
+    /// `W`: one direction a column, for columns divided by [`Solution::scale`].
+    pub fn directions(&self) -> MatRef<'_, f64> {
+        self.w.as_ref()
     }
 
     /// What columns are divided by, if they are standardised.
-    pub(crate) fn scale(&self) -> Option<&[f64]> {
+    pub fn scale(&self) -> Option<&[f64]> {
         self.scale.as_deref()
     }
 
@@ -111,20 +140,23 @@ impl Solution {
     /// t outside [0, 1], or a result outside the range of 64-bit numbers.
     pub fn metric(&self, t: f64) -> Result<Metric> {
         let weights = sqrt_weights(&self.log_lambda, t)?;
-        metric_of(weighted_transpose(self.w.as_ref(), &weights), self.scale.clone())
+        Metric::computed(weighted_transpose(self.w.as_ref(), &weights), self.mean.clone(), self.scale.clone())
     }
 
     /// The metric at t and the diagnostics, reusing the memory of the solution.
     pub(crate) fn into_metric(self, t: f64) -> Result<(Metric, Diagnostics)> {
         let weights = sqrt_weights(&self.log_lambda, t)?;
-        Ok((metric_of(into_weighted_transpose(self.w, &weights), self.scale)?, self.diagnostics))
+        Ok((
+            Metric::computed(into_weighted_transpose(self.w, &weights), self.mean, self.scale)?,
+            self.diagnostics,
+        ))
     }
 
     /// The metric at t in the `r` orthogonal directions in which dissimilar pairs differ most under it:
     /// the leading eigenvectors of `L D Lᵀ`.
     ///
     /// # Errors
-    /// As [`Solution::metric`]; more directions than columns that vary.
+    /// t outside [0, 1], a result outside the range of 64-bit numbers, or more directions than columns that vary.
     pub(crate) fn leading(&self, t: f64, rank: Components) -> Result<Metric> {
         let metric = self.metric(t)?;
         rank.check("rank", metric.rank())?;
@@ -141,8 +173,22 @@ impl Solution {
         Metric::computed(components, metric.mean().to_vec(), self.scale.clone())?.reduced(r)
     }
 
-    /// Rows in the coordinates in which every t is a weight: `Z = ((X − mean)/scale)·W`.
-    pub(crate) fn coordinates(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
+    /// Rows in the coordinates that t weighs, `Z = ((X − mean)/scale)·W`: the squared distance of two rows at t is
+    /// `Σ_k λ_kᵗ (z_ik − z_jk)²`.
+    ///
+    /// # Errors
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
+    pub fn coordinates(&self, rows: &Rows) -> Result<Rows> {
+        if rows.columns() != self.w.nrows() {
+            let (seen, expected) = (rows.columns(), self.w.nrows());
+            return Err(Error::Length { what: "columns of the rows", seen, expected });
+        }
+        Rows::new(self.coordinates_about(rows, &self.mean), self.w.ncols())
+            .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
+    }
+
+    /// Those coordinates, centred at another place.
+    pub(crate) fn coordinates_about(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
         project(rows, mean, self.scale.as_deref(), self.w.as_ref())
     }
 
@@ -172,12 +218,6 @@ fn sqrt_weights(log_lambda: &[f64], t: f64) -> Result<Vec<f64>> {
         return Err(Error::Parameter { name: "t", value: t.to_string(), allowed: "between 0 and 1" });
     }
     Ok(log_lambda.iter().map(|l| (0.5 * t * l).exp()).collect())
-}
-
-/// A metric with mean 0.
-fn metric_of(components: Mat<f64>, scale: Option<Vec<f64>>) -> Result<Metric> {
-    let mean = vec![0.0; components.ncols()];
-    Metric::computed(components, mean, scale)
 }
 
 /// `exp(½(t·log λ − max))`: the weights of coordinates at t, up to a common factor.

@@ -17,7 +17,8 @@ impl Gmml {
     /// cross-validate on; [`Gmml::fit_summed`] takes a sample of the rows.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; also if t is to be cross-validated.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; if t is to be cross-validated.
     pub fn fit_moments(&self, moments: &Moments) -> Result<Fit> {
         self.check(moments.columns(), moments.classes().len())?;
         self.fit_summed(Summed::of(moments, self.balance)?, None, &mut silent)
@@ -44,8 +45,9 @@ impl Gmml {
     /// ```
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; also if t is to be cross-validated and there is no sample, or if the pairs are to be
-    /// sampled or principal directions to be found, which need the rows.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; if t is to be cross-validated and there is no sample, or if the pairs are
+    /// to be sampled or principal directions to be found, which need the rows.
     pub fn fit_summed(
         &self,
         summed: Summed,

@@ -62,6 +62,7 @@ pub struct KernelMetric {
 
 /// A fitted kernel metric with its diagnostics.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct KernelFit {
     /// The metric.
     pub metric: KernelMetric,
@@ -79,7 +80,8 @@ impl KernelGmml {
     /// Learns from rows and labels; if the kernel is precomputed, row i holds its values with all rows.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; a kernel with parameters out of range, or not positive semidefinite.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; a kernel with parameters out of range, or not positive semidefinite.
     pub fn fit(&self, data: &Dataset) -> Result<KernelFit> {
         self.fit_with(data, &FitOptions::default(), &mut silent)
     }
@@ -87,7 +89,10 @@ impl KernelGmml {
     /// Learns from rows and labels, with weights and groups of rows if they are given, as [`Gmml::fit_with`] does.
     ///
     /// # Errors
-    /// As [`KernelGmml::fit`] and [`Gmml::fit_with`].
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; a kernel with parameters out of range, or not positive semidefinite;
+    /// weights that are negative, not finite, all 0, or not one a row; weights with sampled pairs or standardisation;
+    /// another number of groups than of rows; [`Error::Cancelled`] if `progress` stops it.
     pub fn fit_with(
         &self,
         data: &Dataset,
@@ -289,7 +294,7 @@ impl KernelMetric {
     /// The squared distances of pairs, the first ends in one table and the second in another.
     ///
     /// # Errors
-    /// A pair that names no row; as [`KernelMetric::squared_distance`].
+    /// A pair that names no row, rows with other columns, or a distance outside the range of 64-bit numbers.
     pub fn squared_pair_distances(&self, first: &Rows, second: &Rows, pairs: &Pairs) -> Result<Vec<f64>> {
         pairs.check(first.len(), second.len())?;
         let (from, to) = (self.transform(first)?, self.transform(second)?);

@@ -57,7 +57,8 @@ pub trait Learner: Send + Sync {
     /// Learns on a table that is known to fit into memory. Called by [`Learner::learn`].
     ///
     /// # Errors
-    /// As [`Learner::learn`].
+    /// Parameters out of range, data from which the method cannot learn, or more memory needed than
+    /// [`memory_limit_gb`](crate::footprint::memory_limit_gb) allows.
     fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned>;
 
     /// Learns a metric; `progress` is called for every iteration and may stop it.
@@ -208,7 +209,8 @@ impl std::fmt::Display for Outcome {
 /// Learns on columns divided by their standard deviations; the metric remembers it.
 ///
 /// # Errors
-/// As [`Learner::learn`].
+/// Parameters out of range, data from which the method cannot learn, or more memory needed than
+/// [`memory_limit_gb`](crate::footprint::memory_limit_gb) allows.
 pub fn learn_standardized(
     method: &dyn Learner,
     training: &Training<'_>,

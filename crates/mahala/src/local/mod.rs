@@ -13,11 +13,11 @@
 //!
 //! Every metric is stored as a map of the coordinates in which the global one is Euclidean.
 
+mod group_geodesics;
 mod maps;
 mod one_against_rest;
-mod paths;
 
-pub use maps::{LocalMaps, LocalMetrics};
+pub use maps::{LocalIndex, LocalMaps, LocalMetrics};
 
 use crate::data::random::{Random, Stream};
 use crate::data::{Dataset, Labels};
@@ -28,8 +28,8 @@ use crate::gmml::regularize::Regularization;
 use crate::gmml::select_t::{choose_rows, first_minimum, is_lack_of_pairs};
 use crate::gmml::span::InSpan;
 use crate::gmml::{FitOptions, Gmml};
+use crate::local::group_geodesics::{GlobalCoordinates, GroupGeodesics};
 use crate::local::one_against_rest::scatters_of_classes;
-use crate::local::paths::{GlobalCoordinates, Paths};
 use crate::metric::Metric;
 use crate::neighbors::k_means::clusters;
 use crate::progress::{Progress, Step, silent};
@@ -93,7 +93,8 @@ impl LocalGmml {
     /// Learns the global metric, then one for each group.
     ///
     /// # Errors
-    /// As [`Gmml::fit`]; a reduced rank, s outside [0, 1], no cluster, or more clusters than rows.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; a reduced rank, s outside [0, 1], no cluster, or more clusters than rows.
     pub fn fit(&self, data: &Dataset) -> Result<LocalMetrics> {
         self.fit_with(data, &FitOptions::default(), &mut silent)
     }
@@ -101,7 +102,11 @@ impl LocalGmml {
     /// Learns the global metric, then one for each group; folds keep the groups of rows of `options` whole.
     ///
     /// # Errors
-    /// As [`LocalGmml::fit`] and [`Gmml::fit_with`]; also weights, which local metrics do not have.
+    /// A parameter out of range, one class only, no class with two rows, no column that varies, columns too far apart
+    /// in scale, or too much memory needed; a reduced rank, s outside [0, 1], no cluster, or more clusters than rows;
+    /// weights that are negative, not finite, all 0, or not one a row; weights with sampled pairs or standardisation;
+    /// another number of groups than of rows; [`Error::Cancelled`] if `progress` stops it; weights, which local
+    /// metrics do not have.
     pub fn fit_with(
         &self,
         data: &Dataset,
@@ -141,9 +146,9 @@ impl LocalGmml {
                 curve[first_minimum(&curve.iter().map(|point| point.1).collect::<Vec<_>>())].0
             }
         };
-        let paths = self.paths(data, &fit.metric, fit.t)?;
+        let geodesics = self.geodesics(data, &fit.metric, fit.t)?;
         let z = fit.metric.transform(data.rows())?;
-        let (maps, references) = (paths.at(share), (z, data.labels().clone()));
+        let (maps, references) = (geodesics.at(share), (z, data.labels().clone()));
         Ok(LocalMetrics { fit, maps, references, share, curve })
     }
 
@@ -210,10 +215,10 @@ impl LocalGmml {
             }
             let (solution, mean) = solved?;
             let metric = solution.metric(t)?.centred_at(mean)?;
-            let paths = self.paths(&train, &metric, t)?;
+            let geodesics = self.geodesics(&train, &metric, t)?;
             let (z, queries) = (metric.transform(train.rows())?, metric.transform(test.rows())?);
             for (wrong, share) in wrong.iter_mut().zip(SHARES) {
-                let found = paths.at(share).search(&z, &queries, k.min(train.len()))?;
+                let found = geodesics.at(share).search(&z, &queries, k.min(train.len()))?;
                 let predicted = found.vote(train.labels());
                 *wrong += predicted.iter().zip(test.labels().codes()).filter(|(p, c)| p != c).count();
                 if progress(Step::of(fold, folds.len())).is_break() {
@@ -229,7 +234,7 @@ impl LocalGmml {
     }
 
     /// The path from the global metric to that of each group, at the same t.
-    fn paths(&self, data: &Dataset, metric: &Metric, t: f64) -> Result<Paths> {
+    fn geodesics(&self, data: &Dataset, metric: &Metric, t: f64) -> Result<GroupGeodesics> {
         let (groups, scatters) = match self.by {
             Locality::Class => (data.labels().codes().to_vec(), scatters_of_classes(data)?),
             Locality::Cluster(count) => self.scatters_of_clusters(data, metric, count.min(data.len()))?,
@@ -247,7 +252,7 @@ impl LocalGmml {
             }
         };
         let to_groups = scatters.into_iter().map(path).collect::<Result<_>>()?;
-        Ok(Paths { to_groups, groups, rank: metric.rank() })
+        Ok(GroupGeodesics { to_groups, groups, rank: metric.rank() })
     }
 
     /// Clusters under the global metric, and for each of them the pairs of its rows.

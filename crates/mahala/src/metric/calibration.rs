@@ -83,7 +83,7 @@ impl Calibration {
     /// Isotonic regression, falling in the distance.
     ///
     /// # Errors
-    /// As [`Calibration::platt`].
+    /// Another number of distances than of pairs, a distance that is not finite, or no pair of one kind.
     pub fn isotonic(distances: &[f64], pairs: &Pairs) -> Result<Self> {
         check(distances, pairs)?;
         let mut order: Vec<usize> =

@@ -280,7 +280,7 @@ impl Metric {
     /// The distance `√d_A(x, y)`.
     ///
     /// # Errors
-    /// As [`Metric::squared_distance`].
+    /// Rows of another length, or a result that is not finite.
     pub fn distance(&self, x: &[f64], y: &[f64]) -> Result<f64> {
         self.squared_distance(x, y).map(f64::sqrt)
     }
@@ -308,7 +308,7 @@ impl Metric {
     /// Sparse rows in coordinates where the metric is Euclidean: `z = L·((x − mean) / scale)`.
     ///
     /// # Errors
-    /// As [`Metric::transform`].
+    /// Rows with other columns, or a coordinate outside the range of 64-bit numbers.
     pub fn transform_sparse(&self, rows: &SparseRows) -> Result<Rows> {
         self.check_columns(rows.columns())?;
         let factors = self.scale.as_ref().map(|scale| scale.iter().map(|s| 1.0 / s).collect::<Vec<_>>());

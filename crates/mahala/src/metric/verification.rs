@@ -104,7 +104,7 @@ pub fn threshold_for_labels(metric: &Metric, data: &Dataset, seed: u64) -> Resul
 /// 20,000 random pairs of them.
 ///
 /// # Errors
-/// As [`threshold_for_labels`].
+/// Columns that do not fit the metric, or no similar or no dissimilar pair among those drawn.
 pub fn threshold_in_coordinates(z: &Rows, labels: &Labels, seed: u64) -> Result<f64> {
     let pairs = random_pairs(labels, 20_000, &mut Random::of(seed, Stream::Threshold))?;
     pairs.check(z.len(), z.len())?;

@@ -26,7 +26,8 @@ impl Pairs {
     /// ```
     ///
     /// # Errors
-    /// A similarity outside [0, 1], another number of weights than of pairs, or as [`Pairs::new`].
+    /// A similarity outside [0, 1], another number of weights than of pairs, an index that names no row, or a weight that is
+    /// negative or not finite.
     pub fn graded(
         pairs: &[(usize, usize, f64)],
         weights: Option<&[f64]>,

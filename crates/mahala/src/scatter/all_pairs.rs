@@ -100,7 +100,8 @@ impl Scatter {
     /// ```
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs_of`]; also another number of labels than of rows, or a cell that is not finite.
+    /// One class only, or no class with two rows; another number of labels than of rows, or a cell that is not
+    /// finite.
     pub fn all_pairs_of_rows<T: Copy + Into<f64> + Sync>(
         rows: MatRef<'_, T>,
         labels: &Labels,

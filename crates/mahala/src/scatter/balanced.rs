@@ -49,7 +49,7 @@ impl Scatter {
     /// ```
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs`].
+    /// One class only, or no class with two rows.
     pub fn balanced(moments: &Moments, balance: Balance) -> Result<Self> {
         if balance == Balance::None {
             return Self::all_pairs(moments);

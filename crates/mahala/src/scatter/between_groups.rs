@@ -34,7 +34,7 @@ impl Scatter {
     /// pairs.
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs_of`]; also no similar or no dissimilar pair between groups.
+    /// One class only, or no class with two rows; no similar or no dissimilar pair between groups.
     pub(crate) fn across_groups(data: &Dataset, groups: &Labels) -> Result<Self> {
         check_labels(data.labels())?;
         groups.check_length("groups", data.len())?;

@@ -19,7 +19,7 @@ impl Scatter {
     /// The pairs of a list, within one table whose columns are centred and of moderate size.
     ///
     /// # Errors
-    /// As [`Scatter::from_pairs`].
+    /// A pair that names no row, no similar pair, or no dissimilar pair.
     pub(crate) fn from_pairs_by_laplacian(rows: &Rows, pairs: &Pairs) -> Result<Self> {
         pairs.check(rows.len(), rows.len())?;
         let sums = [true, false].map(|similar| sum(rows, pairs, similar));

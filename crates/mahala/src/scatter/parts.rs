@@ -60,7 +60,7 @@ impl ScatterParts {
     /// Of labelled rows, in one pass.
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs_of`].
+    /// One class only, or no class with two rows.
     pub fn of(data: &Dataset) -> Result<Self> {
         Self::of_rows(data.rows().as_mat(), data.labels())
     }
@@ -68,7 +68,7 @@ impl ScatterParts {
     /// Of labelled rows in a matrix of any layout; see [`Scatter::all_pairs_of_rows`].
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs_of_rows`].
+    /// One class only, no class with two rows, another number of labels than of rows, or a cell that is not finite.
     pub fn of_rows<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, labels: &Labels) -> Result<Self> {
         Self::of_totals(Totals::of_rows(rows, labels)?)
     }
@@ -76,7 +76,7 @@ impl ScatterParts {
     /// From the moments of the classes.
     ///
     /// # Errors
-    /// As [`Scatter::all_pairs`].
+    /// One class only, or no class with two rows.
     pub fn of_moments(moments: &Moments) -> Result<Self> {
         Self::of_totals(Totals::of_moments(moments)?)
     }

@@ -74,7 +74,7 @@ impl Verdict {
 
     pub(super) fn to_json(&self) -> Value {
         let gain = |gain: &Gain| {
-            let Interval { mean, low, high } = gain.interval;
+            let Interval { mean, low, high, .. } = gain.interval;
             json!({"method": gain.name, "gain": mean, "low": low, "high": high})
         };
         json!({

@@ -9,14 +9,14 @@ use faer::Mat;
 use mahala_kernels::blas::{product, weighted_gram};
 
 /// The geodesics from the global metric to each group's; None for a group with nothing to learn from.
-pub(super) struct Paths {
+pub(super) struct GroupGeodesics {
     /// In the coordinates of the global metric: directions, and log Λ of mean 0.
     pub(super) to_groups: Vec<Option<(Mat<f64>, Vec<f64>)>>,
     pub(super) groups: Vec<u32>,
     pub(super) rank: usize,
 }
 
-impl Paths {
+impl GroupGeodesics {
     /// The maps at s: `Λ^{s/2}Qᵀ`; the identity at s = 0.
     pub(super) fn at(&self, share: f64) -> LocalMaps {
         let map = |path: &Option<(Mat<f64>, Vec<f64>)>| match path {
