@@ -70,7 +70,8 @@ fn fuzz(
     let file = folder.join(format!("damaged.{}", target.name));
     let of_run = |run: u64| {
         let random = &mut Random::new(seed, run);
-        replay.map_or_else(|| damaged(&target.seeds[random.below(target.seeds.len())], random), <[u8]>::to_vec)
+        replay
+            .map_or_else(|| damaged(&target.seeds[random.below(target.seeds.len())], random), <[u8]>::to_vec)
     };
     for whole in &target.seeds {
         if !judged(target, &file, whole)? {
@@ -85,7 +86,11 @@ fn fuzz(
             Err(problem) => {
                 let kept = std::env::temp_dir().join(format!("mahala-fuzz-{}-{seed}-{run}", target.name));
                 std::fs::write(&kept, &bytes)?;
-                println!("FAILED {}: run {run} of seed {seed}, kept as {}: {problem}", target.name, kept.display());
+                println!(
+                    "FAILED {}: run {run} of seed {seed}, kept as {}: {problem}",
+                    target.name,
+                    kept.display()
+                );
                 return Ok(false);
             }
         }
@@ -107,7 +112,9 @@ fn targets(folder: &Path) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         target("moments", seeds::moments()?, |_, bytes| Ok(Moments::from_bytes(bytes).is_ok())),
         target("csv", seeds::csv(), |path, _| both_ways(path)),
         target("npy", seeds::npy()?, |path, _| both_ways(path)),
-        target("npz", seeds::npz()?, |path, _| whole(path, &ReadOptions { array: Some("X".into()), ..options() })),
+        target("npz", seeds::npz()?, |path, _| {
+            whole(path, &ReadOptions { array: Some("X".into()), ..options() })
+        }),
         target("libsvm", seeds::libsvm(), |path, _| both_ways(path)),
         target("parquet", vec![seeds::table(folder, "seed.parquet")?], |path, _| both_ways(path)),
         target("gzip", vec![seeds::table(folder, "seed.csv.gz")?], |path, _| both_ways(path)),
@@ -151,7 +158,9 @@ fn is_whole(table: &Table) -> Result<(), String> {
         return Err(format!("a cell is {cell}"));
     }
     match &table.labels {
-        Some(labels) if labels.len() != table.n => Err(format!("{} labels for {} rows", labels.len(), table.n)),
+        Some(labels) if labels.len() != table.n => {
+            Err(format!("{} labels for {} rows", labels.len(), table.n))
+        }
         _ => Ok(()),
     }
 }

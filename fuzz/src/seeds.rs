@@ -12,7 +12,8 @@ use mahala_io::table_writer::{Columns, Holds, TableForm, TableWriter};
 /// What may go wrong in making a seed.
 type Made<T> = Result<T, Box<dyn std::error::Error>>;
 
-const CSV: &str = "a,b,\"name, long\",class\n1,2.5,-3e-7,u\n3,4,5,v\n6,1e300,.5,u\n\"7\",8,+9,\"v \"\"w\"\"\"\n";
+const CSV: &str =
+    "a,b,\"name, long\",class\n1,2.5,-3e-7,u\n3,4,5,v\n6,1e300,.5,u\n\"7\",8,+9,\"v \"\"w\"\"\"\n";
 const LIBSVM: &str = "1 1:0.5 3:-2 7:1e-3\n-1 2:1 3:4\n1 1:1 # said\n";
 const PAIRS: &str = "first,second,similar\n1,2,1\n2,3,0\n4,1,-1\n";
 
@@ -32,7 +33,9 @@ pub(crate) fn models() -> Made<Vec<Vec<u8>>> {
     let data = data()?;
     let fit = Gmml::default().fit(&data)?;
     let mut models = vec![Model::new(fit.metric).to_bytes()];
-    for name in ["auto", "gmml", "gmml-rank-calibrated", "gmml-standardized", "itml", "kernel", "local", "wide"] {
+    for name in
+        ["auto", "gmml", "gmml-rank-calibrated", "gmml-standardized", "itml", "kernel", "local", "wide"]
+    {
         models.push(std::fs::read(kept().join(name).with_extension("safetensors"))?);
     }
     Ok(models)
@@ -75,7 +78,8 @@ pub(crate) fn npz() -> Made<Vec<Vec<u8>>> {
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
     for (name, bytes) in &members {
         let sizes = [crc32(bytes), bytes.len() as u32, bytes.len() as u32].map(u32::to_le_bytes).concat();
-        let common = [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sizes, &(name.len() as u16).to_le_bytes(), &[0, 0]];
+        let common =
+            [&[20, 0, 0, 0, 0, 0, 0, 0, 0, 0][..], &sizes, &(name.len() as u16).to_le_bytes(), &[0, 0]];
         let common = common.concat();
         directory.extend([&b"PK\x01\x02\x14\0"[..], &common, &[0; 10]].concat());
         directory.extend((archive.len() as u32).to_le_bytes());
@@ -84,7 +88,9 @@ pub(crate) fn npz() -> Made<Vec<Vec<u8>>> {
     }
     let (start, size) = (archive.len() as u32, directory.len() as u32);
     archive.extend(directory);
-    archive.extend([&b"PK\x05\x06\0\0\0\0\x02\0\x02\0"[..], &size.to_le_bytes(), &start.to_le_bytes(), &[0, 0]].concat());
+    archive.extend(
+        [&b"PK\x05\x06\0\0\0\0\x02\0\x02\0"[..], &size.to_le_bytes(), &start.to_le_bytes(), &[0, 0]].concat(),
+    );
     Ok(vec![archive])
 }
 
