@@ -132,10 +132,10 @@ fn both_ways(path: &Path) -> Verdict {
     let labelled = ReadOptions { label: "-1".parse().ok(), ..options() };
     let skipping = ReadOptions { skip_bad_rows: Some(5), ..labelled.clone() };
     let read = whole(path, &labelled)? | whole(path, &options())?;
-    if let Ok(stream) = Stream::open(path, &skipping) {
-        if let Ok(table) = stream.into_table() {
-            is_whole(&table)?;
-        }
+    if let Ok(stream) = Stream::open(path, &skipping)
+        && let Ok(table) = stream.into_table()
+    {
+        is_whole(&table)?;
     }
     Ok(read)
 }
