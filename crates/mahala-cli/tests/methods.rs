@@ -289,3 +289,16 @@ fn a_search_whose_time_is_up_writes_the_best_so_far_and_says_so() {
         ran.stderr
     );
 }
+
+#[test]
+fn what_was_chosen_is_listed_as_the_table_is_sorted_and_the_plain_distance_once() {
+    let place = Place::new();
+    let told = place.ok("fit wine.csv --label label -o m.st").stderr;
+    let chosen: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("chose: ")).skip(1).collect();
+    let marked: Vec<&str> = told.lines().filter_map(|line| line.strip_prefix("  * ")).collect();
+    let marked: Vec<&str> = marked.into_iter().filter(|line| !line.starts_with("the blend of")).collect();
+    assert!(chosen.len() > 1 && chosen.len() == marked.len(), "{told}");
+    assert!(chosen.iter().zip(&marked).all(|(name, line)| line.starts_with(name)), "{told}");
+    let plain = |line: &&str| line.starts_with("    plain distance ") || line.starts_with("    Euclidean ");
+    assert_eq!(told.lines().filter(plain).count(), 1, "{told}");
+}

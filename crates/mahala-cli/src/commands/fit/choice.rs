@@ -6,6 +6,8 @@ use serde_json::Value;
 
 /// Recipes in the table, beside those chosen and the references.
 const SHOWN: usize = 8;
+/// The name of the recipe that leaves the rows as they are.
+const PLAIN: &str = "plain distance";
 
 /// A line of the table: what it is, its share of the blend, its loss.
 struct Line {
@@ -24,7 +26,9 @@ pub(super) fn in_words(choice: &Value) -> Vec<String> {
         let numbers = choice.as_object().into_iter().flatten().filter(|(_, value)| value.is_number());
         return numbers.map(|(key, value)| format!("{key} = {value}")).collect();
     }
-    let chosen = list(&choice["recipes"]);
+    let trials = list(&choice["trials"]);
+    let mut chosen = list(&choice["recipes"]);
+    chosen.sort_by(|a, b| loss(a, &trials).total_cmp(&loss(b, &trials)));
     let shares: Vec<f64> = chosen.iter().map(|one| number(&one["weight"])).collect();
     let mut lines = match &chosen[..] {
         [only] => vec![format!("chose: {}", text(&only["recipe"]))],
@@ -36,7 +40,6 @@ pub(super) fn in_words(choice: &Value) -> Vec<String> {
     if let Some(name) = choice["known_as"].as_str() {
         lines.push(format!("this is {name}"));
     }
-    let trials = list(&choice["trials"]);
     if trials.is_empty() {
         lines.push(text(&choice["reason"]).to_owned());
         return lines;
@@ -49,6 +52,12 @@ pub(super) fn in_words(choice: &Value) -> Vec<String> {
     lines
 }
 
+/// The loss of a chosen recipe on held-out rows, by which the table is sorted, too.
+fn loss(chosen: &Value, trials: &[&Value]) -> f64 {
+    let tried = trials.iter().find(|trial| trial["recipe"] == chosen["recipe"]);
+    tried.map_or(f64::INFINITY, |trial| number(&trial["error"]))
+}
+
 /// How the members of a blend count.
 fn parts(shares: &[f64]) -> &'static str {
     let equal = shares.iter().all(|share| (share - shares[0]).abs() < 1e-9);
@@ -58,6 +67,9 @@ fn parts(shares: &[f64]) -> &'static str {
 /// The best of what was tried, everything chosen, and the references, by their losses.
 fn compared(choice: &Value, chosen: &[&Value], trials: &[&Value]) -> String {
     let member = |name: &str| chosen.iter().find(|one| text(&one["recipe"]) == name);
+    let references = list(&choice["references"]);
+    // The plain distance is among the references, on the same rows.
+    let twice = |name: &str| name == PLAIN && references.iter().any(|one| text(&one["name"]) == "Euclidean");
     let queries = |trial: &Value| trial["queries"].as_u64().unwrap_or(0);
     let whole = trials.iter().map(|trial| queries(trial)).max().unwrap_or(0);
     // What was dropped on the first queries has a rough error, which is not to be compared.
@@ -66,6 +78,7 @@ fn compared(choice: &Value, chosen: &[&Value], trials: &[&Value]) -> String {
         .filter(|trial| queries(trial) == whole || member(text(&trial["recipe"])).is_some())
         .collect();
     let dropped = trials.len() - sorted.len();
+    sorted.retain(|trial| member(text(&trial["recipe"])).is_some() || !twice(text(&trial["recipe"])));
     sorted.sort_by(|a, b| number(&a["error"]).total_cmp(&number(&b["error"])));
     let best =
         sorted.iter().enumerate().filter(|(i, trial)| *i < SHOWN || member(text(&trial["recipe"])).is_some());
@@ -79,7 +92,7 @@ fn compared(choice: &Value, chosen: &[&Value], trials: &[&Value]) -> String {
         let name = format!("the blend of {}", chosen.len());
         lines.push(Line { name, chosen: true, share: Some(1.0), loss: number(&choice["error"]) });
     }
-    lines.extend(list(&choice["references"]).into_iter().map(|one| {
+    lines.extend(references.iter().map(|one| {
         let name = format!("{} (for comparison)", text(&one["name"]));
         Line { name, chosen: false, share: None, loss: number(&one["error"]) }
     }));
