@@ -34,7 +34,7 @@ pub use family::{Curve, Order};
 pub use held_out::HeldOut;
 pub use low_rank::LearnedSpan;
 pub use options::FitOptions;
-pub use pencil::{Components, Subspace};
+pub use pencil::Components;
 pub use regularize::{Prior, Regularization, analytic_shrinkage};
 pub use select_t::{Criterion, CrossValidation, Selection, VALUES_OF_T, two_step_search};
 pub use solution::Solution;

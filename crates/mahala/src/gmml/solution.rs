@@ -36,14 +36,14 @@ use mahala_kernels::workspace::Workspace;
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// One direction a column; zero rows for constant columns.
-    w: Mat<f64>,
-    log_lambda: Vec<f64>,
+    pub(super) w: Mat<f64>,
+    pub(super) log_lambda: Vec<f64>,
     /// What coordinates are centred at; 0 for what was solved from sums alone.
-    mean: Vec<f64>,
-    scale: Option<Vec<f64>>,
-    diagnostics: Diagnostics,
+    pub(super) mean: Vec<f64>,
+    pub(super) scale: Option<Vec<f64>>,
+    pub(super) diagnostics: Diagnostics,
     /// `D` and its columns, if the metric is to be reduced.
-    dissimilar: Option<(Vec<usize>, Mat<f64>)>,
+    pub(super) dissimilar: Option<(Vec<usize>, Mat<f64>)>,
 }
 
 impl Solution {
@@ -118,6 +118,11 @@ impl Solution {
     /// `W`: one direction a column, for columns divided by [`Solution::scale`].
     pub fn directions(&self) -> MatRef<'_, f64> {
         self.w.as_ref()
+    }
+
+    /// What coordinates are centred at.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
     }
 
     /// What columns are divided by, if they are standardised.
