@@ -22,6 +22,7 @@ mod path;
 pub(crate) mod pencil;
 pub(crate) mod regularize;
 pub(crate) mod select_t;
+mod select_t_of_pairs;
 pub(crate) mod solution;
 mod solve;
 pub(crate) mod span;

@@ -7,7 +7,7 @@ use crate::gmml::Diagnostics;
 use crate::gmml::low_rank::LearnedSpan;
 use crate::gmml::pencil::Components;
 use crate::gmml::regularize::{Prepared, condition_estimates};
-use crate::metric::{Metric, project};
+use crate::metric::{Metric, project, project_chosen};
 use crate::scatter::PairCount;
 use faer::{Mat, MatRef};
 use mahala_kernels::blas::gemv::outer_times;
@@ -197,7 +197,12 @@ impl Solution {
         project(rows, mean, self.scale.as_deref(), self.w.as_ref())
     }
 
-    /// The weights of those coordinates at t, up to a common factor.
+    /// The chosen rows in the coordinates that t weighs, centred at another place than the mean.
+    pub(crate) fn coordinates_of(&self, rows: &Rows, chosen: &[usize], mean: &[f64]) -> Vec<f64> {
+        project_chosen(rows, chosen, mean, self.scale.as_deref(), self.w.as_ref())
+    }
+
+    /// The weights of the coordinates at t, up to a common factor.
     pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
         weights_at(&self.log_lambda, t)
     }
