@@ -30,9 +30,9 @@ pub(crate) struct TrainingSums<'a> {
     pub(crate) judge: Judge,
     groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
-    /// All pairs.
+    /// Sums over all pairs.
     scatter: Scatter,
-    /// Their parts, unless pairs within groups are left out.
+    /// Sums within and between classes apart, unless pairs within groups are left out.
     parts: Option<ScatterParts>,
     /// Directions in which the rows do not vary.
     null: Option<Arc<NullDirections>>,
@@ -332,7 +332,7 @@ impl Weighting {
         }
     }
 
-    /// Those coordinates, weighted.
+    /// Rows at t: coordinates times the roots of the weights of t.
     pub(crate) fn rows_at(&self, coordinates: &[f64], t: f64) -> Result<Rows> {
         let weights = match self {
             Self::Weights(curve, log_mu) => roots_of(&curve.log_weights(log_mu, t))?,

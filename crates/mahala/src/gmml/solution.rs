@@ -105,7 +105,7 @@ impl Solution {
         Self { mean, ..self }
     }
 
-    /// The same path for rows of other columns, of which these are the directions, the mean and the scale.
+    /// A path with the eigenvalues of this one, for rows of other columns, of which these are the directions, the mean and the scale.
     pub(crate) fn with_directions(self, w: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Self {
         Self { w, mean, scale, dissimilar: None, ..self }
     }
@@ -192,7 +192,7 @@ impl Solution {
             .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
     }
 
-    /// Those coordinates, centred at another place.
+    /// The coordinates that t weighs, centred at another place than the mean.
     pub(crate) fn coordinates_about(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
         project(rows, mean, self.scale.as_deref(), self.w.as_ref())
     }

@@ -21,10 +21,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeight {
-    /// Its number of rows: every similar pair counts once, as in GMML and KISSME.
+    /// A class weighs its number of rows: every similar pair counts once, as in GMML and KISSME.
     #[default]
     Size,
-    /// One: every row counts once, as in LDA and RCA.
+    /// A class weighs one: every row counts once, as in LDA and RCA.
     One,
 }
 
