@@ -38,6 +38,7 @@ impl Step {
 
 /// Why the caller wants no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The caller ended it.
     Cancelled,
