@@ -1,6 +1,7 @@
 //! Arrays handed to the peers: a folder that goes away, and NPY files in it.
 
 use anyhow::Result;
+use mahala_io::npy::npy_header_of;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -32,16 +33,8 @@ pub(crate) fn write_npy(
     shape: &[usize],
     bytes: impl Iterator<Item = u8>,
 ) -> Result<()> {
-    let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    let mut header =
-        format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({},), }}", shape.join(", "));
-    let padding = 64 - (11 + header.len()) % 64;
-    header.push_str(&" ".repeat(padding));
-    header.push('\n');
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    file.write_all(b"\x93NUMPY\x01\x00")?;
-    file.write_all(&u16::try_from(header.len())?.to_le_bytes())?;
-    file.write_all(header.as_bytes())?;
+    file.write_all(&npy_header_of(dtype, shape))?;
     file.write_all(&bytes.collect::<Vec<u8>>())?;
     Ok(file.flush()?)
 }

@@ -47,6 +47,7 @@ pub struct MultiTaskGmml {
 
 /// The metrics of several tasks.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MultiTaskFit {
     /// One a task, in their order.
     pub metrics: Vec<Metric>,

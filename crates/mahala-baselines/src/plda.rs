@@ -47,6 +47,7 @@ pub struct Plda {
 
 /// The two covariances, diagonalised together.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PldaModel {
     /// V, on rows: where rows of one class have the covariance I.
     pub within: Metric,

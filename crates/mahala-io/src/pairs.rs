@@ -13,6 +13,7 @@ use crate::table::{Records, Table};
 
 /// A file of pairs that cannot be read, or whose pairs are none of the tables.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PairsError {
     /// The file or one of its cells.
     #[error(transparent)]
@@ -23,6 +24,7 @@ pub enum PairsError {
 }
 
 /// The pairs of a file, and whether it said which are similar.
+#[non_exhaustive]
 pub struct PairsFile {
     /// The pairs, by position in the tables.
     pub pairs: Pairs,

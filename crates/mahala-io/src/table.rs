@@ -31,6 +31,7 @@ pub struct Table {
 
 /// A small table of text, such as a file of pairs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Records {
     /// The file, as the user named it.
     pub source: String,

@@ -124,7 +124,7 @@ pub enum Error {
     Weight {
         /// Which weight, from 0.
         index: usize,
-        /// Its value.
+        /// The weight.
         value: f64,
     },
     /// A parameter is outside its range.
@@ -150,9 +150,9 @@ pub enum Error {
     NotSquare {
         /// Which matrix.
         what: &'static str,
-        /// Its rows.
+        /// The number of rows.
         rows: usize,
-        /// Its columns.
+        /// The number of columns.
         columns: usize,
     },
     /// A matrix that must be symmetric is not.
@@ -166,9 +166,9 @@ pub enum Error {
         row: usize,
         /// Column of the worst entry.
         column: usize,
-        /// One of the two values.
+        /// The value above the diagonal.
         upper: f64,
-        /// The other.
+        /// The value below the diagonal.
         lower: f64,
     },
     /// A matrix that must be positive definite is not.

@@ -29,7 +29,7 @@ impl Step {
         Self { done, total: Some(total), objective: None, trying: None }
     }
 
-    /// The same step of a method that chooses: what is being tried, and the best so far.
+    /// The step of a method that chooses: what is being tried, and the best so far.
     #[must_use]
     pub fn trying(self, what: &'static str, best: Option<f64>) -> Self {
         Self { trying: Some(what), objective: best, ..self }
@@ -38,6 +38,7 @@ impl Step {
 
 /// Why the caller wants no more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The caller ended it.
     Cancelled,

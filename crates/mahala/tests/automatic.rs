@@ -7,7 +7,7 @@ use common::{gaussian, repeated, wrong};
 use mahala::auto::{Recipe, Round};
 use mahala::data::{ColumnStatistics, Random};
 use mahala::gmml::FitOptions;
-use mahala::gmml::{Components, Curve, Order, Regularization, Subspace, TChoice, analytic_shrinkage};
+use mahala::gmml::{Components, Curve, Order, Regularization, Solution, TChoice, analytic_shrinkage};
 use mahala::learner::{Learner as _, Training};
 use mahala::pairs::Pairs;
 use mahala::progress::{Stop, silent};
@@ -47,19 +47,20 @@ fn mislabelled(data: &Dataset, share: f64) -> Dataset {
 fn the_directions_of_the_pencil_diagonalise_both_sums() {
     let data = clouds(&[30, 40, 20], 5, 1);
     let (scatter, _) = Scatter::all_pairs_of(&data).unwrap();
-    let pencil = Subspace::of(&scatter, Regularization::None).unwrap();
+    let pencil = Solution::of_pencil(&scatter, Regularization::None).unwrap();
     let v = pencil.directions();
     let (s, d) = (v.transpose() * scatter.s() * v, v.transpose() * scatter.d() * v);
     for i in 0..5 {
         for j in 0..5 {
             // In the sums, not in their means.
             let weights = scatter.dissimilar().weight / scatter.similar().weight;
-            let (one, mu) = if i == j { (1.0, weights * pencil.log_ratios()[i].exp()) } else { (0.0, 0.0) };
+            let (one, mu) =
+                if i == j { (1.0, weights * pencil.log_eigenvalues()[i].exp()) } else { (0.0, 0.0) };
             assert!((s[(i, j)] - one).abs() < 1e-10, "S {i} {j}: {}", s[(i, j)]);
             assert!((d[(i, j)] - mu).abs() < 1e-8, "D {i} {j}: {}", d[(i, j)]);
         }
     }
-    assert!(pencil.log_ratios().is_sorted_by(|a, b| a >= b));
+    assert!(pencil.log_eigenvalues().is_sorted_by(|a, b| a >= b));
     assert_eq!(pencil.count(Components::Count(3)), Ok(3));
     assert_eq!(pencil.count(Components::Share(0.9)), Ok(2), "three classes differ in two directions");
     assert!(pencil.count(Components::Count(6)).is_err() && pencil.count(Components::Share(0.0)).is_err());

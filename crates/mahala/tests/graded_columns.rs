@@ -10,7 +10,7 @@ mod graded;
 
 use common::{numbers, reference, spd};
 use mahala::geometry::{Geodesic, Spd, riemannian_distance};
-use mahala::gmml::{Components, Regularization, Subspace, TChoice};
+use mahala::gmml::{Components, Regularization, Solution, TChoice};
 use mahala::local::{LocalGmml, Locality, Share};
 use mahala::pairs::{Pair, Pairs};
 use mahala::scatter::{Moments, Scatter};
@@ -107,8 +107,9 @@ fn the_pencil_does_not_see_the_units() {
         let data = Dataset::new(Rows::new(cells, 40).unwrap(), labels).unwrap();
         Scatter::all_pairs(&Moments::of(&data).unwrap()).unwrap()
     };
-    let [plain, graded] = [0, 1].map(|power| Subspace::of(&scatter(power), Regularization::None).unwrap());
-    for (k, (a, b)) in plain.log_ratios().iter().zip(graded.log_ratios()).enumerate() {
+    let [plain, graded] =
+        [0, 1].map(|power| Solution::of_pencil(&scatter(power), Regularization::None).unwrap());
+    for (k, (a, b)) in plain.log_eigenvalues().iter().zip(graded.log_eigenvalues()).enumerate() {
         assert!((a - b).abs() < 1e-12, "{k}: {a} {b}");
         let (v, w) = (plain.directions().col(k), graded.directions().col(k));
         let cosine: f64 = (0..40).map(|i| v[i] * w[i] * unit(i)).sum::<f64>() / v.squared_norm_l2();

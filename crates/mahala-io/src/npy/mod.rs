@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::table::Table;
 use crate::table_builder::{TableBuilder, check_rows};
 pub(crate) use labels::read_labels;
-pub use write::{npy_bytes, npy_header};
+pub use write::{npy_bytes, npy_header, npy_header_of};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
 pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, ReadError> {

@@ -20,13 +20,18 @@ pub fn npy_bytes(shape: &[usize], data: &[f64]) -> Result<Vec<u8>, WriteError> {
     Ok(bytes)
 }
 
-/// Everything before the numbers, for those who write the numbers themselves.
+/// What stands before the numbers of a float64 array, for those who write the numbers themselves.
 pub fn npy_header(shape: &[usize]) -> Vec<u8> {
+    npy_header_of("<f8", shape)
+}
+
+/// What stands before the numbers of an array of another type, such as `<i8`: int64, little-endian.
+pub fn npy_header_of(dtype: &str, shape: &[usize]) -> Vec<u8> {
     let sides: Vec<String> = shape.iter().map(usize::to_string).collect();
     // "(3,)" is a tuple in Python, "(3)" a number.
     let comma = if shape.len() == 1 { "," } else { "" };
     let sides = sides.join(", ") + comma;
-    let mut dict = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({sides}), }}");
+    let mut dict = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({sides}), }}");
     // Magic, version and length take 10 bytes, the line break 1; the numbers
     // begin at a multiple of 64.
     let padding = (dict.len() + 11).next_multiple_of(64) - (dict.len() + 11);
@@ -59,6 +64,8 @@ mod tests {
         let text = |shape: &[usize]| String::from_utf8_lossy(&npy_header(shape)).into_owned();
         assert!(text(&[3]).contains("'shape': (3,), }"));
         assert!(text(&[]).contains("'shape': (), }"));
+        let integers = String::from_utf8_lossy(&npy_header_of("<i8", &[2])).into_owned();
+        assert!(integers.contains("'descr': '<i8',"));
         assert!(npy_header(&[usize::MAX; 4]).len().is_multiple_of(64));
     }
 

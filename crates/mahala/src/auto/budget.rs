@@ -32,13 +32,13 @@ impl Budget {
         Self { plain, total, limit: total, spent: 0.0 }
     }
 
-    /// The same and as many kernel fits. The search under way may not spend those.
+    /// A budget with as many kernel fits on top, which the search under way may not spend.
     pub(crate) fn with_kernels(self, auto: &Auto, part: &Dataset, landmarks: usize) -> Self {
         let more = 6.0 * in_features(part.len() as f64, part.columns() as f64, landmarks as f64);
         Self { plain: self.plain + more, total: self.total + auto.budget * more, ..self }
     }
 
-    /// The same with all of it for the search under way.
+    /// A budget of which the search under way may spend all.
     pub(crate) fn whole(self) -> Self {
         Self { limit: self.total, ..self }
     }

@@ -206,7 +206,7 @@ impl Search<'_, '_> {
 #[derive(Debug, PartialEq, Eq)]
 enum Guard {
     Keep,
-    /// Its best member alone.
+    /// The best member of the blend alone.
     Best,
     /// The plain distance.
     Plain,

@@ -8,7 +8,6 @@ use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::family::{Curve, Order, no_weight};
-use crate::gmml::pencil::Subspace;
 use crate::gmml::regularize::Regularization;
 use crate::gmml::select_t::weighted;
 use crate::gmml::solution::Solution;
@@ -31,14 +30,14 @@ pub(crate) struct TrainingSums<'a> {
     pub(crate) judge: Judge,
     groups: Option<&'a Labels>,
     pub(crate) statistics: ColumnStatistics,
-    /// All pairs.
+    /// Sums over all pairs.
     scatter: Scatter,
-    /// Their parts, unless pairs within groups are left out.
+    /// Sums within and between classes apart, unless pairs within groups are left out.
     parts: Option<ScatterParts>,
     /// Directions in which the rows do not vary.
     null: Option<Arc<NullDirections>>,
     /// The leading directions of pencils seen so far.
-    pencils: Mutex<Vec<Arc<(PencilOf, Subspace)>>>,
+    pencils: Mutex<Vec<Arc<(PencilOf, Solution)>>>,
 }
 
 /// Which directions of which pencil.
@@ -133,7 +132,7 @@ impl<'a> TrainingSums<'a> {
 
     /// The `r` leading directions in which the rows vary, or all there are. A pencil is solved once for all who ask for
     /// no more of it.
-    pub(crate) fn subspace(&self, recipe: &Recipe, r: usize) -> Result<Arc<(PencilOf, Subspace)>> {
+    pub(crate) fn subspace(&self, recipe: &Recipe, r: usize) -> Result<Arc<(PencilOf, Solution)>> {
         let wanted = PencilOf {
             regularization: recipe.regularization(),
             pooled: recipe.pooled,
@@ -146,12 +145,12 @@ impl<'a> TrainingSums<'a> {
         if let Some(known) = pencils.iter().find(|known| serves(&known.0)) {
             return Ok(known.clone());
         }
-        let mut subspace =
-            Subspace::of(&*self.scatter_of(recipe)?, recipe.regularization())?.ordered_by(recipe.order);
+        let mut subspace = Solution::of_pencil(&*self.scatter_of(recipe)?, recipe.regularization())?
+            .ordered_by(recipe.order);
         if let Some(null) = &self.null {
             subspace = subspace.filtered(|direction| !null.contains(direction.iter().copied()));
         }
-        let leading = Arc::new((wanted, subspace.leading(r)));
+        let leading = Arc::new((wanted, subspace.truncated(r)));
         pencils.push(leading.clone());
         Ok(leading)
     }
@@ -188,12 +187,12 @@ impl<'a> TrainingSums<'a> {
 
     /// The directions of a pencil do not depend on the columns' units, nor does shrinkage to the diagonal: there
     /// is nothing to standardise.
-    pub(crate) fn frame_within(&self, subspace: &Subspace, r: usize, curve: Curve) -> Result<Frame> {
-        let r = r.min(subspace.log_ratios().len());
+    pub(crate) fn frame_within(&self, subspace: &Solution, r: usize, curve: Curve) -> Result<Frame> {
+        let r = r.min(subspace.log_eigenvalues().len());
         let v = subspace.directions().subcols(0, r).to_owned();
         let mean = self.statistics.mean.clone();
         let rows = finite(project(self.data.rows(), &mean, None, v.as_ref()), r)?;
-        let start = Start::Directions { v, log_mu: subspace.log_ratios()[..r].to_vec(), curve };
+        let start = Start::Directions { v, log_mu: subspace.log_eigenvalues()[..r].to_vec(), curve };
         let (labels, groups) = (self.data.labels().clone(), self.groups.cloned());
         Ok(Frame {
             mean,
@@ -333,7 +332,7 @@ impl Weighting {
         }
     }
 
-    /// Those coordinates, weighted.
+    /// Rows at t: coordinates times the roots of the weights of t.
     pub(crate) fn rows_at(&self, coordinates: &[f64], t: f64) -> Result<Rows> {
         let weights = match self {
             Self::Weights(curve, log_mu) => roots_of(&curve.log_weights(log_mu, t))?,

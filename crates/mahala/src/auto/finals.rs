@@ -20,13 +20,13 @@ const NORMAL: f64 = 1.96;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Reference {
-    /// Its name.
+    /// The name that the method is known by.
     pub name: String,
-    /// The recipe that it is.
+    /// The recipe that is this method.
     pub recipe: Recipe,
-    /// Its criterion.
+    /// The criterion of the choice, for this method.
     pub error: f64,
-    /// The held-out queries it was tried on.
+    /// The number of held-out queries that the method was tried on.
     pub queries: usize,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// Small data are partitioned again until this many rows were tested.
 const REPEATED_ROWS: usize = 1000;
-/// And at most so often.
+/// Small data are partitioned at most so often.
 const REPEATS: usize = 5;
 /// At most this many rows of a partition are tested, about.
 const QUERIES: usize = 2000;

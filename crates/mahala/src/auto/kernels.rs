@@ -53,7 +53,7 @@ const RIDGES: [f64; 2] = [0.001, 0.03];
 const FEW: usize = 200;
 /// Landmarks of the kernel chosen, at most.
 const MANY: usize = 2_000;
-/// And at most so many features of all rows together: memory for them is taken a few times.
+/// Features of all rows together, at most: memory for them is taken a few times.
 const CELLS: usize = 1 << 24;
 
 /// With how many landmarks the kernel chosen is taken.

@@ -19,7 +19,7 @@ impl Race {
         Self { losses: vec![Losses::default(); candidates], dropped: vec![false; candidates] }
     }
 
-    /// Those not dropped.
+    /// The candidates that were not dropped.
     pub(crate) fn running(&self) -> Vec<usize> {
         (0..self.losses.len()).filter(|&at| !self.dropped[at]).collect()
     }

@@ -8,6 +8,7 @@ use pulp::Simd;
 
 /// Mean and standard deviation (over n) of each column; the scale of a constant column is 1.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ColumnStatistics {
     /// How many rows were seen.
     pub rows: usize,

@@ -95,7 +95,7 @@ pub fn riemannian_distance(x: &Spd, y: &Spd) -> Result<f64> {
 pub(crate) enum Accuracy {
     /// Each to high relative accuracy, by one-sided Jacobi rotations where the matrix is graded.
     Relative,
-    /// Likewise, but for those that the ridge of `S` hides.
+    /// Each to high relative accuracy, but for those that the ridge of `S` hides.
     RelativeAboveRidge,
     /// To `eps·λ_max`: enough for votes, where directions of small eigenvalues weigh nothing.
     NormWise,

@@ -10,7 +10,7 @@
 //! a direction. One factorisation serves every curve, every t and every number of directions.
 
 use crate::error::{Error, Result};
-use crate::gmml::pencil::Subspace;
+use crate::gmml::Solution;
 use crate::metric::Metric;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -57,11 +57,11 @@ impl Curve {
     }
 }
 
-impl Subspace {
-    /// The same directions in another order.
+impl Solution {
+    /// The path with its directions in another order.
     #[must_use]
     pub fn ordered_by(self, order: Order) -> Self {
-        let ratios = self.log_ratios();
+        let ratios = self.log_eigenvalues();
         let mut places: Vec<usize> = (0..ratios.len()).collect();
         match order {
             Order::Ratio => places.sort_by(|&a, &b| ratios[b].total_cmp(&ratios[a])),
@@ -71,25 +71,25 @@ impl Subspace {
         self.chosen(&places)
     }
 
-    /// The metric of the first `r` directions, or all there are, weighed by a curve; mean 0.
+    /// The metric of the first `r` directions, or all there are, weighed by a curve.
     ///
     /// ```
     /// use mahala::{Dataset, Labels, Rows};
-    /// use mahala::gmml::{Curve, Regularization, Subspace};
+    /// use mahala::gmml::{Curve, Regularization, Solution};
     /// use mahala::scatter::{ClassWeight, ScatterParts};
     /// let rows = Rows::new((0..40).map(|i| f64::from((7 * i) % 40)).collect(), 2)?;
     /// let data = Dataset::new(rows, Labels::new((0..20).map(|i| ["a", "b", "c"][i % 3])))?;
     /// let sums = ScatterParts::of(&data)?.scatter(ClassWeight::One, 0.0)?;
-    /// let lda = Subspace::of(&sums, Regularization::None)?.metric(Curve::Power, 0.0, 2)?;
+    /// let lda = Solution::of_pencil(&sums, Regularization::None)?.curved_metric(Curve::Power, 0.0, 2)?;
     /// assert_eq!(lda.rank(), 2);
     /// # Ok::<(), mahala::Error>(())
     /// ```
     ///
     /// # Errors
     /// No direction with a weight above 0; a result outside the range of 64-bit numbers.
-    pub fn metric(&self, curve: Curve, t: f64, r: usize) -> Result<Metric> {
-        let r = r.min(self.log_ratios().len());
-        let weights = curve.log_weights(&self.log_ratios()[..r], t);
+    pub fn curved_metric(&self, curve: Curve, t: f64, r: usize) -> Result<Metric> {
+        let r = r.min(self.log_eigenvalues().len());
+        let weights = curve.log_weights(&self.log_eigenvalues()[..r], t);
         let v = self.directions();
         let kept: Vec<usize> = (0..r).filter(|&k| weights[k] > f64::NEG_INFINITY).collect();
         if kept.is_empty() {
@@ -97,7 +97,7 @@ impl Subspace {
         }
         let components =
             Mat::from_fn(kept.len(), v.nrows(), |i, j| (0.5 * weights[kept[i]]).exp() * v[(j, kept[i])]);
-        Metric::computed(components, vec![0.0; v.nrows()], None)
+        Metric::computed(components, self.mean().to_vec(), self.scale().map(<[f64]>::to_vec))
     }
 }
 

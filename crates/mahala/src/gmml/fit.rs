@@ -7,7 +7,8 @@ use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::gmml::diagnostics::Diagnostics;
 use crate::gmml::low_rank::Reduced;
-use crate::gmml::select_t::{self, CrossValidation, Selection};
+use crate::gmml::select_t::{CrossValidation, Selection};
+use crate::gmml::select_t_of_pairs::t_for_pairs;
 use crate::gmml::solution::Solution;
 use crate::gmml::{Fit, FitOptions, Gmml, PairRule, TChoice};
 use crate::pairs::Pairs;
@@ -110,9 +111,7 @@ impl Gmml {
         let solution = solve(pairs)?;
         let selection = match self.t {
             TChoice::Fixed(_) => None,
-            TChoice::CrossValidated => {
-                Some(select_t::t_for_pairs(self, first, second, pairs, solve, progress)?)
-            }
+            TChoice::CrossValidated => Some(t_for_pairs(self, first, second, pairs, solve, progress)?),
         };
         self.finish(solution, selection, mean)
     }

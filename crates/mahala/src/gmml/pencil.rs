@@ -2,8 +2,8 @@
 //! to similar ones.
 
 use crate::error::{Error, Result};
-use crate::gmml::Diagnostics;
 use crate::gmml::regularize::{Prior, Regularization, condition_estimates, prepare};
+use crate::gmml::{Diagnostics, Solution};
 use crate::scatter::Scatter;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{ColRef, Mat, MatRef};
@@ -12,24 +12,6 @@ use mahala_kernels::eigen::eigen;
 use mahala_kernels::parallel::parallelism;
 use mahala_kernels::scaling::times_power_of_two;
 use mahala_kernels::workspace::Workspace;
-
-/// The leading directions of the pencil `(D, S)`.
-///
-/// # Formula
-/// ```text
-/// D̄ v_i = μ_i S̄ v_i,   μ_1 ≥ μ_2 ≥ …,   VᵀSV = I
-/// S̄, D̄: the sums over their numbers of pairs
-/// ```
-///
-/// In the coordinates `Vᵀx` similar pairs differ equally in every direction, and dissimilar pairs most in the
-/// first. There the geodesic is known without another factorisation: `S⁻¹ ♯_t D = diag(μᵗ)` up to a factor, so the number of
-/// directions and t are both free.
-#[derive(Debug, Clone)]
-pub struct Subspace {
-    directions: Mat<f64>,
-    log_ratios: Vec<f64>,
-    diagnostics: Diagnostics,
-}
 
 /// The number of coordinates that a metric keeps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,12 +22,22 @@ pub enum Components {
     Share(f64),
 }
 
-impl Subspace {
-    /// Solves the pencil of all directions.
+impl Solution {
+    /// Solves the pencil of all directions, for sums over their numbers of pairs; mean 0.
+    ///
+    /// # Formula
+    /// ```text
+    /// D̄ v_i = μ_i S̄ v_i,   μ_1 ≥ μ_2 ≥ …,   VᵀSV = I
+    /// S̄, D̄: the sums over their numbers of pairs
+    /// ```
+    ///
+    /// In the coordinates `Vᵀx` similar pairs differ equally in every direction, and dissimilar pairs most in the
+    /// first. There the geodesic is known without another factorisation: `S⁻¹ ♯_t D = diag(μᵗ)` up to a factor, so the
+    /// number of directions and t are both free.
     ///
     /// # Errors
     /// No column that varies, columns too far apart in scale, or a prior that does not fit.
-    pub fn of(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
+    pub fn of_pencil(scatter: &Scatter, regularization: Regularization) -> Result<Self> {
         let mut workspace = Workspace::default();
         let prepared = prepare(scatter.clone(), regularization, &Prior::Identity, &mut workspace)?;
         let (l, par) = (prepared.l.as_ref(), parallelism(prepared.l.nrows()));
@@ -68,17 +60,13 @@ impl Subspace {
             u = product(q.as_ref(), u.as_ref());
         }
         let p = u.ncols();
-        let mut directions = Mat::zeros(scatter.columns(), p);
+        let mut w = Mat::zeros(scatter.columns(), p);
         let unit = |x: f64| times_power_of_two(x, -prepared.exponent);
         for to in 0..p {
-            prepared
-                .active
-                .iter()
-                .enumerate()
-                .for_each(|(i, &j)| directions[(j, to)] = unit(u[(i, p - 1 - to)]));
+            prepared.active.iter().enumerate().for_each(|(i, &j)| w[(j, to)] = unit(u[(i, p - 1 - to)]));
         }
         let per_pair = (scatter.similar().weight / scatter.dissimilar().weight).ln();
-        let log_ratios: Vec<f64> = e.values.iter().rev().map(|&mu| mu.max(floor).ln() + per_pair).collect();
+        let log_lambda: Vec<f64> = e.values.iter().rev().map(|&mu| mu.max(floor).ln() + per_pair).collect();
         let constant = (0..scatter.columns()).filter(|j| !prepared.active.contains(j)).collect();
         let diagnostics = Diagnostics {
             similar: scatter.similar(),
@@ -88,63 +76,43 @@ impl Subspace {
             ridge: prepared.ridge,
             constant_columns: constant,
             clamped: e.values.iter().filter(|&&mu| mu <= floor).count(),
-            log_eigenvalues: log_ratios.clone(),
+            log_eigenvalues: log_lambda.clone(),
             span: None,
             selection: None,
         };
-        Ok(Self { directions, log_ratios, diagnostics })
+        let mean = vec![0.0; scatter.columns()];
+        Ok(Self { w, log_lambda, mean, scale: None, diagnostics, dissimilar: None })
     }
 
-    /// `V`, one direction a column, by descending μ unless ordered otherwise.
-    pub fn directions(&self) -> MatRef<'_, f64> {
-        self.directions.as_ref()
+    /// The path in the first `r` directions, or in all there are.
+    pub(crate) fn truncated(self, r: usize) -> Self {
+        let r = r.min(self.log_lambda.len());
+        self.chosen(&(0..r).collect::<Vec<_>>())
     }
 
-    /// `log μ` of each direction.
-    pub fn log_ratios(&self) -> &[f64] {
-        &self.log_ratios
-    }
-
-    /// Diagnostics of the pencil; the eigenvalues are those of `(D̄, S̄)`.
-    pub fn diagnostics(&self) -> &Diagnostics {
-        &self.diagnostics
-    }
-
-    /// The first `r` directions, or all there are.
-    pub(crate) fn leading(self, r: usize) -> Self {
-        let r = r.min(self.log_ratios.len());
-        Self {
-            directions: self.directions.subcols(0, r).to_owned(),
-            log_ratios: self.log_ratios[..r].to_vec(),
-            diagnostics: self.diagnostics,
-        }
-    }
-
-    /// The directions that pass a filter.
+    /// The path in the directions that pass a filter.
     pub(crate) fn filtered(self, passes: impl Fn(ColRef<'_, f64>) -> bool) -> Self {
-        let kept: Vec<usize> =
-            (0..self.log_ratios.len()).filter(|&k| passes(self.directions.col(k))).collect();
+        let kept: Vec<usize> = (0..self.log_lambda.len()).filter(|&k| passes(self.w.col(k))).collect();
         self.chosen(&kept)
     }
 
-    /// These directions, in this order.
+    /// The path in these directions, in this order.
     pub(crate) fn chosen(self, kept: &[usize]) -> Self {
-        let directions =
-            Mat::from_fn(self.directions.nrows(), kept.len(), |i, k| self.directions[(i, kept[k])]);
-        let log_ratios = kept.iter().map(|&k| self.log_ratios[k]).collect();
-        Self { directions, log_ratios, diagnostics: self.diagnostics }
+        let w = Mat::from_fn(self.w.nrows(), kept.len(), |i, k| self.w[(i, kept[k])]);
+        let log_lambda = kept.iter().map(|&k| self.log_lambda[k]).collect();
+        Self { w, log_lambda, dissimilar: None, ..self }
     }
 
-    /// The number of directions to keep.
+    /// The number of directions of a pencil to keep.
     ///
     /// # Errors
     /// A count that is 0 or above what there is; a share outside (0, 1].
     pub fn count(&self, components: Components) -> Result<usize> {
-        components.check("n_components", self.log_ratios.len())?;
-        let top = self.log_ratios.iter().copied().fold(0.0, f64::max);
+        components.check("n_components", self.log_lambda.len())?;
+        let top = self.log_lambda.iter().copied().fold(0.0, f64::max);
         // μ − 1 over e^top, so that nothing overflows.
         let gain = |&log: &f64| ((log - top).exp() - (-top).exp()).max(0.0);
-        Ok(components.count(self.log_ratios.iter().map(gain)))
+        Ok(components.count(self.log_lambda.iter().map(gain)))
     }
 }
 

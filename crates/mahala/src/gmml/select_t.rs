@@ -14,9 +14,7 @@ use crate::gmml::low_rank::Reduced;
 use crate::gmml::solution::Solution;
 use crate::gmml::weighted::{chosen, error_weights};
 use crate::gmml::{FitOptions, Gmml, PairRule};
-use crate::metric::verification::{area_under_curve, squared_pair_distances};
 use crate::neighbors::Knn;
-use crate::pairs::Pairs;
 use crate::progress::{Progress, Step};
 use crate::scatter::all_pairs::check_labels;
 use crate::scatter::balanced::Balance;
@@ -237,56 +235,6 @@ impl CrossValidation {
     }
 }
 
-/// Chooses t for pairs by how well the distances of held-out pairs rank.
-pub(crate) fn t_for_pairs(
-    gmml: &Gmml,
-    first: &Rows,
-    second: &Rows,
-    pairs: &Pairs,
-    solve: impl Fn(&Pairs) -> Result<Solution>,
-    progress: &mut Progress<'_>,
-) -> Result<Selection> {
-    let units = pairs.units();
-    let chosen = choose_rows(units.len(), gmml.selection_rows, gmml.seed);
-    let folds = gmml.divide(units.len(), chosen.as_deref(), None)?;
-    let pairs = &chosen.map_or_else(|| pairs.clone(), |chosen| pairs.of_units(&units, &chosen));
-    let units = pairs.units();
-    let mut solved = Vec::new();
-    for fold in 0..folds.len() {
-        let (train, test) = folds.split(fold);
-        let test = pairs.of_units(&units, &test);
-        let both = |similar: bool| test.as_slice().iter().any(|p| p.similar == similar && p.weight > 0.0);
-        match solve(&pairs.of_units(&units, &train)) {
-            Ok(solution) if both(true) && both(false) => solved.push((solution, test)),
-            Ok(_) => {}
-            Err(error) if is_lack_of_pairs(&error) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    if solved.is_empty() {
-        let similar = pairs.as_slice().iter().filter(|pair| pair.similar).count();
-        let value =
-            format!("to be chosen on {similar} similar and {} dissimilar pairs", pairs.len() - similar);
-        return Err(Error::Parameter { name: "t", value, allowed: "given when there are so few" });
-    }
-    let (total, mut done) = (VALUES_OF_T * solved.len(), 0);
-    let (t, curve) = two_step_search(|values| {
-        let mut errors = vec![0.0; values.len()];
-        for (solution, test) in &solved {
-            for (error, &t) in errors.iter_mut().zip(values) {
-                let distances = squared_pair_distances(&solution.metric(t)?, first, second, test)?;
-                *error += (1.0 - area_under_curve(&distances, test)) / solved.len() as f64;
-                done += 1;
-                if progress(Step::of(done, total)).is_break() {
-                    return Err(Error::Cancelled);
-                }
-            }
-        }
-        Ok(errors)
-    })?;
-    Ok(Selection { t, curve, criterion: Criterion::PairRanking, folds: solved.len(), rows: units.len() })
-}
-
 fn solve_folds(
     gmml: &Gmml,
     data: &Dataset,
@@ -377,8 +325,7 @@ pub(super) struct FoldView<'a> {
 
 impl<'a> FoldView<'a> {
     pub(super) fn new(fold: &'a SolvedFold, data: &'a Dataset) -> Self {
-        let coordinates =
-            |rows: &[usize]| fold.solution.coordinates_about(&data.rows().subset(rows), &fold.mean);
+        let coordinates = |rows: &[usize]| fold.solution.coordinates_of(data.rows(), rows, &fold.mean);
         Self { fold, data, train: coordinates(&fold.train), test: coordinates(&fold.test) }
     }
 

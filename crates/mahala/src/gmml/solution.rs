@@ -7,7 +7,7 @@ use crate::gmml::Diagnostics;
 use crate::gmml::low_rank::LearnedSpan;
 use crate::gmml::pencil::Components;
 use crate::gmml::regularize::{Prepared, condition_estimates};
-use crate::metric::{Metric, project};
+use crate::metric::{Metric, project, project_chosen};
 use crate::scatter::PairCount;
 use faer::{Mat, MatRef};
 use mahala_kernels::blas::gemv::outer_times;
@@ -36,14 +36,14 @@ use mahala_kernels::workspace::Workspace;
 #[derive(Debug, Clone)]
 pub struct Solution {
     /// One direction a column; zero rows for constant columns.
-    w: Mat<f64>,
-    log_lambda: Vec<f64>,
+    pub(super) w: Mat<f64>,
+    pub(super) log_lambda: Vec<f64>,
     /// What coordinates are centred at; 0 for what was solved from sums alone.
-    mean: Vec<f64>,
-    scale: Option<Vec<f64>>,
-    diagnostics: Diagnostics,
+    pub(super) mean: Vec<f64>,
+    pub(super) scale: Option<Vec<f64>>,
+    pub(super) diagnostics: Diagnostics,
     /// `D` and its columns, if the metric is to be reduced.
-    dissimilar: Option<(Vec<usize>, Mat<f64>)>,
+    pub(super) dissimilar: Option<(Vec<usize>, Mat<f64>)>,
 }
 
 impl Solution {
@@ -105,7 +105,7 @@ impl Solution {
         Self { mean, ..self }
     }
 
-    /// The same path for rows of other columns, of which these are the directions, the mean and the scale.
+    /// A path with the eigenvalues of this one, for rows of other columns, of which these are the directions, the mean and the scale.
     pub(crate) fn with_directions(self, w: Mat<f64>, mean: Vec<f64>, scale: Option<Vec<f64>>) -> Self {
         Self { w, mean, scale, dissimilar: None, ..self }
     }
@@ -118,6 +118,11 @@ impl Solution {
     /// `W`: one direction a column, for columns divided by [`Solution::scale`].
     pub fn directions(&self) -> MatRef<'_, f64> {
         self.w.as_ref()
+    }
+
+    /// What coordinates are centred at.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
     }
 
     /// What columns are divided by, if they are standardised.
@@ -187,12 +192,17 @@ impl Solution {
             .map_err(|_| Error::OutOfRange { what: "a transformed coordinate" })
     }
 
-    /// Those coordinates, centred at another place.
+    /// The coordinates that t weighs, centred at another place than the mean.
     pub(crate) fn coordinates_about(&self, rows: &Rows, mean: &[f64]) -> Vec<f64> {
         project(rows, mean, self.scale.as_deref(), self.w.as_ref())
     }
 
-    /// The weights of those coordinates at t, up to a common factor.
+    /// The chosen rows in the coordinates that t weighs, centred at another place than the mean.
+    pub(crate) fn coordinates_of(&self, rows: &Rows, chosen: &[usize], mean: &[f64]) -> Vec<f64> {
+        project_chosen(rows, chosen, mean, self.scale.as_deref(), self.w.as_ref())
+    }
+
+    /// The weights of the coordinates at t, up to a common factor.
     pub(crate) fn weights(&self, t: f64) -> Vec<f64> {
         weights_at(&self.log_lambda, t)
     }

@@ -65,11 +65,10 @@ impl CrossValidation {
     }
 
     fn plain(&self, fold: &SolvedFold, rows: &[usize]) -> Result<Rows> {
-        let rows = self.data.rows().subset(rows);
-        let Some(scale) = fold.solution.scale() else { return Ok(rows) };
-        let columns = rows.columns();
-        let cells = (0..rows.len()).flat_map(|i| rows.row(i).iter().zip(scale).map(|(x, s)| x / s));
-        Rows::new(cells.collect(), columns)
+        let all = self.data.rows();
+        let Some(scale) = fold.solution.scale() else { return Ok(all.subset(rows)) };
+        let cells = rows.iter().flat_map(|&i| all.row(i).iter().zip(scale).map(|(x, s)| x / s));
+        Rows::new(cells.collect(), all.columns())
     }
 }
 

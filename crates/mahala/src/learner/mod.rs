@@ -159,6 +159,7 @@ impl Report {
 
 /// Why a method stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Outcome {
     /// Nothing was iterated.
     ClosedForm,

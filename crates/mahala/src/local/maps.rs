@@ -124,7 +124,7 @@ impl LocalMaps {
 /// Training rows under local metrics, ready to be searched.
 #[derive(Debug)]
 pub struct LocalIndex {
-    /// Those that have rows.
+    /// The groups that have rows.
     groups: Vec<Group>,
     rows: usize,
 }

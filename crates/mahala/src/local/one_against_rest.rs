@@ -6,6 +6,7 @@ use crate::gmml::on_paper_scale;
 use crate::scatter::all_pairs::degrees_of_freedom;
 use crate::scatter::class_moments::ClassMoments;
 use crate::scatter::moments::Moments;
+use crate::scatter::totals::Totals;
 use crate::scatter::{PairCount, Scatter};
 use faer::Mat;
 use mahala_kernels::blas::syrk::Block;
@@ -26,23 +27,24 @@ fn one_against_rest(moments: &Moments, class: Option<usize>) -> Result<Scatter> 
     let others = || moments.classes().iter().enumerate().filter(|(b, _)| *b != c).map(|(_, class)| class);
     let w = own.weight();
     let rest: f64 = others().map(ClassMoments::weight).sum();
-    let s = Mat::from_fn(d, d, |i, j| if i >= j { w * own.scatter()[(i, j)] } else { 0.0 });
+    let mut totals = Totals::new(d);
+    totals.s.add(w, own.scatter());
     let entry = |i: usize, j: usize| {
         let theirs: f64 = others().map(|class| class.scatter()[(i, j)]).sum();
         rest * own.scatter()[(i, j)] + w * theirs
     };
-    let mut across = Mat::from_fn(d, d, |i, j| if i >= j { entry(i, j) } else { 0.0 });
+    totals.d.matrix = Mat::from_fn(d, d, |i, j| if i >= j { entry(i, j) } else { 0.0 });
     let mut block = Block::new(d, 1);
     for class in others() {
         let root = (w * class.weight()).sqrt();
         block.push(own.mean().iter().zip(class.mean()).map(|(a, b)| root * (a - b)));
-        block.flush_into(across.as_mut());
+        block.flush_into(totals.d.matrix.as_mut());
     }
     let rows: u64 = others().map(ClassMoments::rows).sum();
     let similar =
         PairCount { pairs: own.rows() * own.rows().saturating_sub(1) / 2, weight: 0.5 * w * (w - 1.0) };
     let dissimilar = PairCount { pairs: own.rows() * rows, weight: w * rest };
     let samples = degrees_of_freedom([own.rows()].into_iter());
-    let scatter = Scatter::assemble(s, across, moments.units().to_vec(), [similar, dissimilar], samples)?;
+    let scatter = totals.with_counts([similar, dissimilar]).finish(moments.units().to_vec(), samples)?;
     Ok(on_paper_scale(scatter, moments.classes().len(), w + rest))
 }

@@ -7,6 +7,7 @@ pub(crate) mod verification;
 
 pub use calibration::Calibration;
 pub use project::project;
+pub(crate) use project::project_chosen;
 pub use verification::{
     area_under_curve, best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };

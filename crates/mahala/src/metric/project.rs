@@ -16,14 +16,28 @@ const COLUMNS: usize = 8_192;
 
 /// `((X − mean) / scale) · P`, row-major, by blocks of rows and, where rows are long, of columns.
 pub fn project(rows: &Rows, mean: &[f64], scale: Option<&[f64]>, p: MatRef<'_, f64>) -> Vec<f64> {
-    let r = p.ncols();
-    let map = Map { mean, scale, p };
-    let mut out = vec![0.0; rows.len() * r];
+    project_each(rows.len(), |i| rows.row(i), &Map { mean, scale, p })
+}
+
+/// The projections of the chosen rows, in the order given: those of a copied subset, without the copy.
+pub(crate) fn project_chosen(
+    rows: &Rows,
+    chosen: &[usize],
+    mean: &[f64],
+    scale: Option<&[f64]>,
+    p: MatRef<'_, f64>,
+) -> Vec<f64> {
+    project_each(chosen.len(), |i| rows.row(chosen[i]), &Map { mean, scale, p })
+}
+
+fn project_each<'a>(n: usize, row: impl Fn(usize) -> &'a [f64] + Sync, map: &Map<'_>) -> Vec<f64> {
+    let r = map.p.ncols();
+    let mut out = vec![0.0; n * r];
     let block = |(index, out): (usize, &mut [f64])| {
-        map.block(out, |i, columns, to| to.copy_from_slice(&rows.row(index * BLOCK + i)[columns]));
+        map.block(out, |i, columns, to| to.copy_from_slice(&row(index * BLOCK + i)[columns]));
     };
     // A few rows, as a server asks for, need no thread but the caller's.
-    if rows.len() <= BLOCK {
+    if n <= BLOCK {
         block((0, &mut out));
     } else {
         out.par_chunks_mut(BLOCK * r).enumerate().for_each(block);
@@ -111,6 +125,18 @@ impl Map<'_> {
 mod tests {
     use super::*;
     use crate::Mat;
+
+    #[test]
+    fn chosen_rows_have_the_bits_of_a_copied_subset() {
+        let rows = Rows::new((0..1_300 * 3).map(|i| f64::from(i).sin()).collect(), 3).unwrap();
+        let p = Mat::from_fn(3, 2, |i, j| ((2 * i + j) as f64).cos());
+        for n in [1, BLOCK, BLOCK + 1, 1_100] {
+            let chosen: Vec<usize> = (0..n).map(|i| (7 * i) % 1_300).collect();
+            let (mean, scale) = ([0.1; 3], [2.0; 3]);
+            let copied = project(&rows.subset(&chosen), &mean, Some(&scale), p.as_ref());
+            assert_eq!(project_chosen(&rows, &chosen, &mean, Some(&scale), p.as_ref()), copied, "{n} rows");
+        }
+    }
 
     #[test]
     fn single_precision_is_double_precision_rounded() {

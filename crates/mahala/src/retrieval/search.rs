@@ -105,11 +105,11 @@ impl std::fmt::Display for Similarity {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Nearest {
-    /// How many each query has.
+    /// The number of rows found for each query.
     pub k: usize,
     /// Rows of the gallery, best first, query after query.
     pub indices: Vec<usize>,
-    /// Their similarities.
+    /// The similarity of each row found to its query.
     pub similarities: Vec<f64>,
 }
 

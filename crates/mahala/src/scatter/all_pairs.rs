@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 use crate::scatter::class_moments::ClassMoments;
 use crate::scatter::column_scaling::{Units, column_peaks};
 use crate::scatter::moments::{Moments, first_not_finite};
+use crate::scatter::totals::Totals;
 use crate::scatter::{PairCount, Scatter};
-use faer::{Mat, MatRef, Par};
+use faer::{MatRef, Par};
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::parallel::parallelism;
 use mahala_kernels::scaling::times_power_of_two;
@@ -21,32 +22,20 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// Both sums within classes, and what the sums between them need.
-pub(crate) struct Totals {
-    /// `Σ_c w_c M_c`, lower triangle.
-    pub(crate) s: Mat<f64>,
-    /// `Σ_c (w − w_c) M_c`, lower triangle.
-    pub(crate) d: Mat<f64>,
+pub(crate) struct AllPairs {
+    /// `Σ_c w_c M_c` and `Σ_c (w − w_c) M_c`.
+    pub(crate) within: Totals,
     pub(crate) w: f64,
     /// Rows, weight and mean of each class.
     pub(crate) classes: Vec<(u64, f64, Vec<f64>)>,
     pub(crate) units: Vec<i32>,
 }
 
-/// Accumulator of both sums, class after class.
-struct Sums {
-    s: Mat<f64>,
-    d: Mat<f64>,
-    w: f64,
-    /// Rows, weight and mean of each class added.
-    classes: Vec<(u64, f64, Vec<f64>)>,
-}
-
 /// The sums over a run of rows.
 struct Pooled {
-    /// `Σ_c n_c M_c`, with `n_c` the rows of the whole class and `M_c` the scatter of those in the run.
-    s: Mat<f64>,
-    /// `Σ_c M_c`
-    p: Mat<f64>,
+    /// `Σ_c n_c M_c`, with `n_c` the rows of the whole class and `M_c` the scatter of those in the run; and `Σ_c M_c` in
+    /// place of `D`, until all runs are merged.
+    totals: Totals,
     /// The rows of each class in the run, and their mean; largest class first.
     classes: Vec<(u64, Vec<f64>)>,
 }
@@ -67,7 +56,7 @@ impl Scatter {
     /// # Errors
     /// One class only, or no class with two rows.
     pub fn all_pairs(moments: &Moments) -> Result<Self> {
-        Ok(Totals::of_moments(moments)?.finish()?.0)
+        Ok(AllPairs::of_moments(moments)?.finish()?.0)
     }
 
     /// All pairs of labelled rows, and the rows' mean: one pass, two matrices whatever the number of
@@ -106,19 +95,20 @@ impl Scatter {
         rows: MatRef<'_, T>,
         labels: &Labels,
     ) -> Result<(Self, Vec<f64>)> {
-        Totals::of_rows(rows, labels)?.finish()
+        AllPairs::of_rows(rows, labels)?.finish()
     }
 }
 
-impl Totals {
+impl AllPairs {
     /// From the moments of the classes.
     pub(crate) fn of_moments(moments: &Moments) -> Result<Self> {
         let classes: Vec<&ClassMoments> = moments.classes().iter().filter(|class| class.rows() > 0).collect();
         check(classes.iter().map(|class| (class.name(), class.rows())))?;
         let w = classes.iter().map(|class| class.weight()).sum();
-        let mut sums = Sums::new(moments.columns(), w);
-        classes.chunks(4).for_each(|classes| sums.add(classes));
-        Ok(sums.in_units(moments.units()))
+        let mut within = Totals::new(moments.columns());
+        classes.chunks(4).for_each(|classes| add_within(&mut within, w, classes));
+        let classes = classes.iter().map(|class| (class.rows(), class.weight(), class.mean().to_vec()));
+        Ok(Self { within, w, classes: classes.collect(), units: moments.units().to_vec() })
     }
 
     /// From labelled rows, in one pass.
@@ -148,14 +138,14 @@ impl Totals {
                 pooled = Pooled::of(rows, &order, &units);
             }
         }
-        Ok(Sums::of_pooled(pooled, n as f64).in_units(units.exponents()))
+        Ok(pooled.finish(n as f64, &units))
     }
 
     /// Both sums with the part between classes, and the rows' mean.
     fn finish(self) -> Result<(Scatter, Vec<f64>)> {
         let classes: Vec<(u64, f64, &[f64])> =
             self.classes.iter().map(|(rows, weight, mean)| (*rows, *weight, &mean[..])).collect();
-        pairs_between(self.s, self.d, self.w, &classes, &self.units)
+        pairs_between(self.within, self.w, &classes, &self.units)
     }
 }
 
@@ -218,7 +208,7 @@ impl Pooled {
         par: Par,
     ) -> Self {
         let d = rows.ncols();
-        let (mut s, mut classes) = (Mat::zeros(d, d), vec![(0, Vec::new()); order.sizes.len()]);
+        let (mut totals, mut classes) = (Totals::new(d), vec![(0, Vec::new()); order.sizes.len()]);
         let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, run.len()));
         let members = order.members(run.clone());
         let present: Vec<usize> = (0..members.len()).filter(|&class| !members[class].is_empty()).collect();
@@ -230,19 +220,18 @@ impl Pooled {
             }
             classes[class] = (pooled.rows, pooled.mean.clone());
             let next = present.get(k + 1).map_or(0.0, |&next| order.sizes[next]);
-            add_lower(&mut s, order.sizes[class] - next, &pooled.scatter);
+            totals.s.add(order.sizes[class] - next, pooled.scatter());
         }
-        Self { s, p: pooled.scatter, classes }
+        totals.d.matrix = pooled.scatter;
+        Self { totals, classes }
     }
 
     /// Merges another run. A class in both adds one more row: the step between the two means (see
     /// [`ClassMoments::absorb`]).
     fn merged(mut self, other: Self, sizes: &[f64]) -> Self {
-        add_lower(&mut self.s, 1.0, &other.s);
-        add_lower(&mut self.p, 1.0, &other.p);
-        let d = self.p.ncols();
-        let (mut of_s, mut of_p) = (Block::new(d, sizes.len()), Block::new(d, sizes.len()));
-        let mut steps = 0;
+        self.totals.merge(&other.totals);
+        let Totals { s, d: p } = &mut self.totals;
+        let (mut of_s, mut of_p) = (s.outer_products(sizes.len()), p.outer_products(sizes.len()));
         for ((mine, theirs), size) in self.classes.iter_mut().zip(other.classes).zip(sizes) {
             if mine.0 == 0 || theirs.0 == 0 {
                 *mine = if mine.0 == 0 { theirs } else { std::mem::take(mine) };
@@ -255,93 +244,72 @@ impl Pooled {
             of_s.push(between.iter().map(|x| size.sqrt() * root * x));
             mine.0 += theirs.0;
             mine.1.iter_mut().zip(&between).for_each(|(mean, x)| *mean += b / (a + b) * x);
-            steps += 1;
-            if steps % BLOCK == 0 {
-                of_p.flush_into(self.p.as_mut());
-                of_s.flush_into(self.s.as_mut());
-            }
         }
-        of_p.flush_into(self.p.as_mut());
-        of_s.flush_into(self.s.as_mut());
+        drop((of_s, of_p));
         self
+    }
+
+    /// Both sums within classes: `D = w Σ_c M_c − S`.
+    fn finish(self, w: f64, units: &Units) -> AllPairs {
+        let mut within = self.totals;
+        let Totals { s, d } = &mut within;
+        for j in 0..units.exponents().len() {
+            let d = &mut column_mut(d.matrix.as_mut(), j)[j..];
+            d.iter_mut().zip(&column(s.matrix.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
+        }
+        let classes = self.classes.into_iter().map(|(rows, mean)| (rows, rows as f64, mean)).collect();
+        AllPairs { within, w, classes, units: units.exponents().to_vec() }
     }
 
     /// Whether the largest value of each column is between 2^-200 and 2^200: it is at most
     /// `|m| + √P_jj`, and at least 2^-40 of that for any number of rows.
     fn surely_in_range(&self) -> bool {
-        (0..self.p.ncols()).all(|j| {
+        let p = &self.totals.d.matrix;
+        (0..p.ncols()).all(|j| {
             let mean = self.classes.iter().fold(0.0, |m: f64, (_, mean)| m.max(mean[j].abs()));
-            (2f64.powi(-160)..2f64.powi(200)).contains(&(mean + self.p[(j, j)].sqrt()))
+            (2f64.powi(-160)..2f64.powi(200)).contains(&(mean + p[(j, j)].sqrt()))
         })
     }
 }
 
-impl Sums {
-    fn new(columns: usize, w: f64) -> Self {
-        Self { s: Mat::zeros(columns, columns), d: Mat::zeros(columns, columns), w, classes: Vec::new() }
-    }
-
-    /// Adds classes in order; the result does not depend on how they are divided into calls.
-    fn add(&mut self, classes: &[&ClassMoments]) {
-        let n = self.s.nrows();
-        for j in 0..n {
-            let s = column_mut(self.s.as_mut(), j);
-            let d = column_mut(self.d.as_mut(), j);
-            let columns: Vec<(f64, f64, &[f64])> = classes
-                .iter()
-                .map(|class| (class.weight(), self.w - class.weight(), column(class.scatter(), j)))
-                .collect();
-            for i in j..n {
-                for (w_c, rest, m) in &columns {
-                    s[i] += w_c * m[i];
-                    d[i] += rest * m[i];
-                }
+/// Adds `w_c M_c` and `(w − w_c) M_c` for classes in order; the result does not depend on how they are divided into calls.
+fn add_within(within: &mut Totals, w: f64, classes: &[&ClassMoments]) {
+    let n = within.s.matrix.nrows();
+    for j in 0..n {
+        let s = column_mut(within.s.matrix.as_mut(), j);
+        let d = column_mut(within.d.matrix.as_mut(), j);
+        let columns: Vec<(f64, f64, &[f64])> = classes
+            .iter()
+            .map(|class| (class.weight(), w - class.weight(), column(class.scatter(), j)))
+            .collect();
+        for i in j..n {
+            for (w_c, rest, m) in &columns {
+                s[i] += w_c * m[i];
+                d[i] += rest * m[i];
             }
         }
-        let kept = classes.iter().map(|class| (class.rows(), class.weight(), class.mean().to_vec()));
-        self.classes.extend(kept);
-    }
-
-    /// `D = w P − S` so far.
-    fn of_pooled(pooled: Pooled, w: f64) -> Self {
-        let Pooled { s, p: mut d, classes } = pooled;
-        for j in 0..s.ncols() {
-            let d = &mut column_mut(d.as_mut(), j)[j..];
-            d.iter_mut().zip(&column(s.as_ref(), j)[j..]).for_each(|(d, s)| *d = w * *d - s);
-        }
-        let classes = classes.into_iter().map(|(rows, mean)| (rows, rows as f64, mean)).collect();
-        Self { s, d, w, classes }
-    }
-
-    fn in_units(self, units: &[i32]) -> Totals {
-        let Self { s, d, w, classes } = self;
-        Totals { s, d, w, classes, units: units.to_vec() }
     }
 }
 
 /// Adds the scatter between class means to the sums within classes: one row of a SYRK for each class, given as
 /// rows, weight and mean.
 pub(crate) fn pairs_between(
-    s: Mat<f64>,
-    mut d: Mat<f64>,
+    mut within: Totals,
     w: f64,
     classes: &[(u64, f64, &[f64])],
     units: &[i32],
 ) -> Result<(Scatter, Vec<f64>)> {
     let m = mean_of(classes, w);
-    let mut block = Block::new(m.len(), classes.len());
-    for classes in classes.chunks(BLOCK) {
-        for (_, w_c, m_c) in classes {
-            let root = (w * w_c).sqrt();
-            block.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
-        }
-        block.flush_into(d.as_mut());
+    let mut products = within.d.outer_products(classes.len());
+    for (_, w_c, m_c) in classes {
+        let root = (w * w_c).sqrt();
+        products.push(m_c.iter().zip(&m).map(|(m_c, m)| root * (m_c - m)));
     }
+    drop(products);
     let counts: Vec<(u64, f64)> = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
-    let (similar, dissimilar) = count_pairs(&counts);
     let mean = m.iter().zip(units).map(|(m, &unit)| times_power_of_two(*m, unit)).collect();
     let samples = degrees_of_freedom(classes.iter().map(|class| class.0));
-    Ok((Scatter::assemble(s, d, units.to_vec(), [similar, dissimilar], samples)?, mean))
+    Ok((within.with_counts(count_pairs(&counts)).finish(units.to_vec(), samples)?, mean))
 }
 
 /// Degrees of freedom within classes of so many rows: rows minus classes.
@@ -355,17 +323,6 @@ fn mean_of(classes: &[(u64, f64, &[f64])], w: f64) -> Vec<f64> {
     let pivot = classes[counted].2;
     let offset = |j: usize| classes.iter().map(|(_, w_c, m_c)| w_c * (m_c[j] - pivot[j])).sum::<f64>();
     (0..pivot.len()).map(|j| pivot[j] + offset(j) / w).collect()
-}
-
-/// `target += factor·matrix`, lower triangle only.
-pub(crate) fn add_lower(target: &mut Mat<f64>, factor: f64, matrix: &Mat<f64>) {
-    if factor == 0.0 {
-        return;
-    }
-    for j in 0..matrix.ncols() {
-        let to = &mut column_mut(target.as_mut(), j)[j..];
-        to.iter_mut().zip(&column(matrix.as_ref(), j)[j..]).for_each(|(to, x)| *to += factor * x);
-    }
 }
 
 /// Checks that labelled rows have a similar and a dissimilar pair.
@@ -394,7 +351,7 @@ pub(crate) fn check<'a>(classes: impl Iterator<Item = (&'a str, u64)>) -> Result
 }
 
 /// The numbers of similar and dissimilar pairs among all; no overflow up to 6·10⁹ rows.
-pub(crate) fn count_pairs(classes: &[(u64, f64)]) -> (PairCount, PairCount) {
+pub(crate) fn count_pairs(classes: &[(u64, f64)]) -> [PairCount; 2] {
     let pairs_of = |n: u64| u128::from(n) * u128::from(n.saturating_sub(1)) / 2;
     let within: u128 = classes.iter().map(|class| pairs_of(class.0)).sum();
     let total = pairs_of(classes.iter().map(|class| class.0).sum());
@@ -406,8 +363,8 @@ pub(crate) fn count_pairs(classes: &[(u64, f64)]) -> (PairCount, PairCount) {
     let within_weight = if plain { within as f64 } else { 0.5 * squares };
     let across = total - within;
     let across_weight = if plain { across as f64 } else { 0.5 * (w * w - squares) };
-    (
+    [
         PairCount { pairs: u64::try_from(within).unwrap_or(u64::MAX), weight: within_weight },
         PairCount { pairs: u64::try_from(across).unwrap_or(u64::MAX), weight: across_weight },
-    )
+    ]
 }

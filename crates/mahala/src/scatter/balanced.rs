@@ -15,9 +15,9 @@ use crate::error::Result;
 use crate::scatter::all_pairs::{check, count_pairs, degrees_of_freedom};
 use crate::scatter::class_moments::ClassMoments;
 use crate::scatter::moments::Moments;
+use crate::scatter::totals::{PairSum, Totals};
 use crate::scatter::{PairCount, Scatter};
 use faer::Mat;
-use mahala_kernels::blas::syrk::{BLOCK, Block};
 
 /// What has equal weight when classes differ in size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,48 +59,35 @@ impl Scatter {
         let (d, count) = (moments.columns(), classes.len() as f64);
         let w: f64 = classes.iter().map(|class| class.weight()).sum();
         let each = (w / count).powi(2);
-        let mut s = Mat::zeros(d, d);
-        classes.iter().for_each(|class| add_scatter(&mut s, each / class.weight(), class));
+        let mut totals = Totals::new(d);
+        classes.iter().for_each(|class| totals.s.add(each / class.weight(), class.scatter()));
         let shares = match balance {
-            Balance::ClassPairs => equal_amounts(&classes, &diagonal(&s)),
+            Balance::ClassPairs => equal_amounts(&classes, &diagonal(&totals.s.matrix)),
             Balance::None | Balance::Classes => ones(classes.len()),
         };
-        let mut between = Mat::zeros(d, d);
         for (a, class) in classes.iter().enumerate() {
             let sum: f64 = shares[a].iter().sum();
-            add_scatter(&mut between, each * sum / class.weight(), class);
+            totals.d.add(each * sum / class.weight(), class.scatter());
         }
-        add_steps(&mut between, each, &classes, &shares);
+        add_steps(&mut totals.d, each, &classes, &shares);
         let counts: Vec<(u64, f64)> = classes.iter().map(|class| (class.rows(), class.weight())).collect();
-        let (similar, dissimilar) = count_pairs(&counts);
+        let [similar, dissimilar] = count_pairs(&counts);
         let weighing = |pairs: PairCount, weight: f64| PairCount { weight, ..pairs };
         let (within, across) = (0.5 * each * count, 0.5 * each * count * (count - 1.0));
-        let units = moments.units().to_vec();
-        let pairs = [weighing(similar, within), weighing(dissimilar, across)];
-        Self::assemble(s, between, units, pairs, degrees_of_freedom(classes.iter().map(|class| class.rows())))
-    }
-}
-
-/// `sum += factor·M_c`, lower triangle.
-fn add_scatter(sum: &mut Mat<f64>, factor: f64, class: &ClassMoments) {
-    for j in 0..sum.ncols() {
-        let column = class.scatter().col(j).iter().skip(j);
-        sum.as_mut().col_mut(j).iter_mut().skip(j).zip(column).for_each(|(to, m)| *to += factor * m);
+        let counts = [weighing(similar, within), weighing(dissimilar, across)];
+        let samples = degrees_of_freedom(classes.iter().map(|class| class.rows()));
+        totals.with_counts(counts).finish(moments.units().to_vec(), samples)
     }
 }
 
 /// `sum += each·Σ_{a<b} v_ab (m_a − m_b)(m_a − m_b)ᵀ`: one row of a SYRK for each pair of classes.
-fn add_steps(sum: &mut Mat<f64>, each: f64, classes: &[&ClassMoments], shares: &[Vec<f64>]) {
+fn add_steps(sum: &mut PairSum, each: f64, classes: &[&ClassMoments], shares: &[Vec<f64>]) {
     let pairs: Vec<(usize, usize)> = pairs_of(classes.len()).collect();
-    let d = sum.ncols();
-    let mut block = Block::new(d, pairs.len());
-    for chunk in pairs.chunks(BLOCK) {
-        for &(a, b) in chunk {
-            let root = (each * shares[a][b]).sqrt();
-            let means = classes[a].mean().iter().zip(classes[b].mean());
-            block.push(means.map(|(a, b)| root * (a - b)));
-        }
-        block.flush_into(sum.as_mut());
+    let mut products = sum.outer_products(pairs.len());
+    for (a, b) in pairs {
+        let root = (each * shares[a][b]).sqrt();
+        let means = classes[a].mean().iter().zip(classes[b].mean());
+        products.push(means.map(|(a, b)| root * (a - b)));
     }
 }
 

@@ -14,10 +14,10 @@ use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::scatter::all_pairs::{check_labels, degrees_of_freedom};
 use crate::scatter::column_scaling::{Units, column_peaks};
+use crate::scatter::totals::Totals;
 use crate::scatter::{PairCount, Scatter};
 use faer::{Mat, MatRef};
 use mahala_kernels::blas::product;
-use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::scaling::times_power_of_two;
 
 /// The rows of one class in one group.
@@ -56,11 +56,11 @@ impl Scatter {
         }
         let units = Units::from_peaks(column_peaks(data.rows().as_mat()));
         let means = centred_means(data.rows(), &cells, &units);
-        let [mut s, mut d] = within_cells(data.rows(), &cells, &units);
-        add_between(&mut s, &mut d, &cells, &means, groups.class_count());
+        let mut totals = within_cells(data.rows(), &cells, &units);
+        add_between(&mut totals, &cells, &means, groups.class_count());
         let sizes = data.labels().class_sizes();
         let samples = degrees_of_freedom(sizes.iter().map(|&size| size as u64));
-        Self::assemble(s, d, units.exponents().to_vec(), pairs, samples)
+        totals.with_counts(pairs).finish(units.exponents().to_vec(), samples)
     }
 }
 
@@ -104,31 +104,25 @@ fn centred_means(rows: &Rows, cells: &[Cell], units: &Units) -> Mat<f64> {
     Mat::from_fn(cells.len(), all.len(), |i, j| means[i][j] - all[j])
 }
 
-/// `Σ (w_c − w_cg) M_cg` and `Σ u_cg M_cg`, lower triangles.
-fn within_cells(rows: &Rows, cells: &[Cell], units: &Units) -> [Mat<f64>; 2] {
-    let d = rows.columns();
-    [0, 1].map(|kind| {
-        let mut sum = Mat::zeros(d, d);
-        let (mut block, mut used) = (Block::new(d, rows.len()), 0);
+/// `Σ (w_c − w_cg) M_cg` and `Σ u_cg M_cg`.
+fn within_cells(rows: &Rows, cells: &[Cell], units: &Units) -> Totals {
+    let mut totals = Totals::new(rows.columns());
+    for (kind, sum) in [&mut totals.s, &mut totals.d].into_iter().enumerate() {
+        let mut products = sum.outer_products(rows.len());
         for cell in cells.iter().filter(|cell| cell.others[kind] > 0 && cell.rows.len() > 1) {
             let mean = mean_of(rows, &cell.rows, units);
             let root = (cell.others[kind] as f64).sqrt();
             for &i in &cell.rows {
-                block.push(in_units(rows, i, units).zip(&mean).map(|(x, mean)| root * (x - mean)));
-                used += 1;
-                if used % BLOCK == 0 {
-                    block.flush_into(sum.as_mut());
-                }
+                products.push(in_units(rows, i, units).zip(&mean).map(|(x, mean)| root * (x - mean)));
             }
         }
-        block.flush_into(sum.as_mut());
-        sum
-    })
+    }
+    totals
 }
 
 /// Adds the scatter between the means of cells.
-fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f64>, groups: usize) {
-    let (mut of_s, mut used) = (Block::new(means.ncols(), cells.len()), 0);
+fn add_between(totals: &mut Totals, cells: &[Cell], means: &Mat<f64>, groups: usize) {
+    let mut of_s = totals.s.outer_products(cells.len());
     let mut gaps = Mat::zeros(cells.len(), means.ncols());
     let mut first = 0;
     for class in cells.chunk_by(|a, b| a.class == b.class) {
@@ -141,10 +135,6 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
         for i in own.clone() {
             let root = (size as f64 * weight(i)).sqrt();
             of_s.push(mean.iter().enumerate().map(|(j, mean)| root * (means[(i, j)] - mean)));
-            used += 1;
-            if used % BLOCK == 0 {
-                of_s.flush_into(s.as_mut());
-            }
         }
         let [before, after] = sums_of_others(cells, means.as_ref(), class[0].class, groups);
         for i in own.clone() {
@@ -156,8 +146,7 @@ fn add_between(s: &mut Mat<f64>, d: &mut Mat<f64>, cells: &[Cell], means: &Mat<f
         }
         first = own.end;
     }
-    of_s.flush_into(s.as_mut());
-    let between = product(means.transpose(), gaps.as_ref());
+    let (d, between) = (&mut totals.d.matrix, product(means.transpose(), gaps.as_ref()));
     for j in 0..d.ncols() {
         (j..d.nrows()).for_each(|i| d[(i, j)] += 0.5 * (between[(i, j)] + between[(j, i)]));
     }

@@ -10,7 +10,8 @@
 use crate::data::Rows;
 use crate::error::Result;
 use crate::pairs::Pairs;
-use crate::scatter::{PairCount, Scatter};
+use crate::scatter::Scatter;
+use crate::scatter::totals::{PairSum, Totals};
 use faer::linalg::matmul::triangular::{BlockStructure, matmul};
 use faer::{Accum, Mat, MatRef};
 use mahala_kernels::parallel::parallelism;
@@ -22,27 +23,25 @@ impl Scatter {
     /// A pair that names no row, no similar pair, or no dissimilar pair.
     pub(crate) fn from_pairs_by_laplacian(rows: &Rows, pairs: &Pairs) -> Result<Self> {
         pairs.check(rows.len(), rows.len())?;
-        let sums = [true, false].map(|similar| sum(rows, pairs, similar));
+        let [s, d] = [true, false].map(|similar| sum(rows, pairs, similar));
         let finite =
             |m: &Mat<f64>| (0..m.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&m[(j, j)]));
-        let [(s, similar), (d, dissimilar)] = sums;
-        if !finite(&s) || !finite(&d) {
+        if !finite(&s.matrix) || !finite(&d.matrix) {
             // A constant column, or a scale that is extreme.
             return Self::from_pairs(rows, pairs);
         }
-        let samples = (similar.pairs as f64).min(2.0 * rows.len() as f64);
-        Self::assemble(s, d, vec![0; rows.columns()], [similar, dissimilar], samples)
+        let samples = (s.count.pairs as f64).min(2.0 * rows.len() as f64);
+        Totals { s, d }.finish(vec![0; rows.columns()], samples)
     }
 }
 
-/// The sum over the pairs of one kind, its lower triangle, and their number.
-fn sum(rows: &Rows, pairs: &Pairs, similar: bool) -> (Mat<f64>, PairCount) {
+/// The sum over the pairs of one kind.
+fn sum(rows: &Rows, pairs: &Pairs, similar: bool) -> PairSum {
     let (n, d) = (rows.len(), rows.columns());
-    let mut y = vec![0.0; n * d];
-    let mut count = PairCount { pairs: 0, weight: 0.0 };
+    let (mut sum, mut y) = (PairSum::new(d), vec![0.0; n * d]);
     for pair in pairs.as_slice().iter().filter(|pair| pair.similar == similar && pair.first != pair.second) {
-        count.pairs += 1;
-        count.weight += pair.weight;
+        sum.count.pairs += 1;
+        sum.count.weight += pair.weight;
         let both = rows.row(pair.first).iter().zip(rows.row(pair.second));
         for (j, (a, b)) in both.enumerate() {
             let step = pair.weight * (a - b);
@@ -50,12 +49,11 @@ fn sum(rows: &Rows, pairs: &Pairs, similar: bool) -> (Mat<f64>, PairCount) {
             y[pair.second * d + j] -= step;
         }
     }
-    let mut sum = Mat::zeros(d, d);
     let (x, y) = (rows.as_mat(), MatRef::from_row_major_slice(&y, n, d));
     let full = BlockStructure::Rectangular;
     let lower = BlockStructure::TriangularLower;
-    matmul(sum.as_mut(), lower, Accum::Replace, x.transpose(), full, y, full, 1.0, parallelism(d));
-    (sum, count)
+    matmul(sum.matrix.as_mut(), lower, Accum::Replace, x.transpose(), full, y, full, 1.0, parallelism(d));
+    sum
 }
 
 #[cfg(test)]

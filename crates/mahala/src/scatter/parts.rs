@@ -10,21 +10,21 @@
 
 use crate::data::{Dataset, Labels};
 use crate::error::Result;
-use crate::scatter::all_pairs::{Totals, count_pairs, degrees_of_freedom, pairs_between};
+use crate::scatter::all_pairs::{AllPairs, count_pairs, degrees_of_freedom, pairs_between};
 use crate::scatter::moments::Moments;
+use crate::scatter::totals::{PairSum, Totals};
 use crate::scatter::{PairCount, Scatter};
 use faer::{Mat, MatRef};
-use mahala_kernels::view::{column, column_mut};
 use serde::{Deserialize, Serialize};
 
 /// What a class weighs in `S`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClassWeight {
-    /// Its number of rows: every similar pair counts once, as in GMML and KISSME.
+    /// A class weighs its number of rows: every similar pair counts once, as in GMML and KISSME.
     #[default]
     Size,
-    /// One: every row counts once, as in LDA and RCA.
+    /// A class weighs one: every row counts once, as in LDA and RCA.
     One,
 }
 
@@ -70,7 +70,7 @@ impl ScatterParts {
     /// # Errors
     /// One class only, no class with two rows, another number of labels than of rows, or a cell that is not finite.
     pub fn of_rows<T: Copy + Into<f64> + Sync>(rows: MatRef<'_, T>, labels: &Labels) -> Result<Self> {
-        Self::of_totals(Totals::of_rows(rows, labels)?)
+        Self::of_all_pairs(AllPairs::of_rows(rows, labels)?)
     }
 
     /// From the moments of the classes.
@@ -78,16 +78,17 @@ impl ScatterParts {
     /// # Errors
     /// One class only, or no class with two rows.
     pub fn of_moments(moments: &Moments) -> Result<Self> {
-        Self::of_totals(Totals::of_moments(moments)?)
+        Self::of_all_pairs(AllPairs::of_moments(moments)?)
     }
 
-    fn of_totals(totals: Totals) -> Result<Self> {
-        let Totals { s, d: across, w: weight, classes, units } = totals;
+    fn of_all_pairs(all_pairs: AllPairs) -> Result<Self> {
+        let AllPairs { within: Totals { s, d: across }, w: weight, classes, units } = all_pairs;
         let parts: Vec<(u64, f64, &[f64])> =
             classes.iter().map(|(rows, weight, mean)| (*rows, *weight, &mean[..])).collect();
-        let (between, mean) = pairs_between(s, Mat::zeros(units.len(), units.len()), weight, &parts, &units)?;
+        let within = Totals { s, d: PairSum::new(units.len()) };
+        let (between, mean) = pairs_between(within, weight, &parts, &units)?;
         let classes = classes.iter().map(|(rows, weight, _)| (*rows, *weight)).collect();
-        Ok(Self { between, across, weight, mean, classes })
+        Ok(Self { between, across: across.matrix, weight, mean, classes })
     }
 
     /// The mean of the rows.
@@ -110,7 +111,7 @@ impl ScatterParts {
     /// # Errors
     /// Weights of 0 together.
     pub fn scatter(&self, class_weight: ClassWeight, beta: f64) -> Result<Scatter> {
-        let (plain, dissimilar) = count_pairs(&self.classes);
+        let [plain, dissimilar] = count_pairs(&self.classes);
         let similar = match class_weight {
             ClassWeight::Size => plain,
             ClassWeight::One => {
@@ -122,19 +123,16 @@ impl ScatterParts {
             }
         };
         // w·ΣM_c = Σ w_c M_c + Σ (w − w_c) M_c: nothing cancels in a sum.
-        let one = class_weight == ClassWeight::One;
-        let (sum, between) = (self.between.s(), self.between.d());
-        let (mut s, mut d) = (sum.to_owned(), between.to_owned());
-        for j in 0..s.ncols() {
-            let across = &column(self.across.as_ref(), j)[j..];
-            if one {
-                let to = column_mut(s.as_mut(), j)[j..].iter_mut().zip(across);
-                to.for_each(|(to, x)| *to = (*to + x) / self.weight);
-            }
-            column_mut(d.as_mut(), j)[j..].iter_mut().zip(across).for_each(|(to, x)| *to += beta * x);
+        let mut totals = Totals::new(self.across.ncols());
+        totals.s.add(1.0, self.between.s());
+        totals.d.add(1.0, self.between.d());
+        if class_weight == ClassWeight::One {
+            totals.s.add(1.0, self.across.as_ref());
+            totals.s.divide(self.weight);
         }
+        totals.d.add(beta, self.across.as_ref());
         let samples = degrees_of_freedom(self.classes.iter().map(|class| class.0));
-        Scatter::assemble(s, d, self.between.units().to_vec(), [similar, dissimilar], samples)
+        totals.with_counts([similar, dissimilar]).finish(self.between.units().to_vec(), samples)
     }
 }
 

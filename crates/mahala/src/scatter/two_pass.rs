@@ -13,12 +13,12 @@
 use crate::data::Labels;
 use crate::data::column_stats::ColumnStatistics;
 use crate::error::{Error, Result};
-use crate::scatter::all_pairs::{add_lower, check, pairs_between};
+use crate::scatter::all_pairs::{check, pairs_between};
 use crate::scatter::column_scaling::{Units, column_peaks};
 use crate::scatter::moments::first_not_finite;
 use crate::scatter::summed::Summed;
-use faer::{Mat, MatRef};
-use mahala_kernels::blas::syrk::{BLOCK, Block};
+use crate::scatter::totals::Totals;
+use faer::MatRef;
 use std::collections::HashMap;
 
 /// The first pass: the size and mean of each class.
@@ -48,16 +48,14 @@ pub struct ClassMeans {
 /// The second pass over some of the rows: their part of `S` and `D`.
 #[derive(Debug, Clone)]
 pub struct PairSums {
-    s: Mat<f64>,
-    d: Mat<f64>,
+    totals: Totals,
     rows: u64,
 }
 
 impl PairSums {
     /// Adds the part of other rows.
     pub fn merge(&mut self, other: &Self) {
-        add_lower(&mut self.s, 1.0, &other.s);
-        add_lower(&mut self.d, 1.0, &other.d);
+        self.totals.merge(&other.totals);
         self.rows += other.rows;
     }
 }
@@ -114,32 +112,29 @@ impl ClassMeans {
     pub fn pair_sums<T: Copy + Into<f64>>(&self, rows: MatRef<'_, T>, labels: &Labels) -> Result<PairSums> {
         self.check(rows, labels)?;
         let d = self.columns;
-        let mut sums = PairSums { s: Mat::zeros(d, d), d: Mat::zeros(d, d), rows: rows.nrows() as u64 };
-        let (mut of_s, mut of_d) = (Block::new(d, rows.nrows()), Block::new(d, rows.nrows()));
+        let mut totals = Totals::new(d);
+        let mut of_s = totals.s.outer_products(rows.nrows());
+        let mut of_d = totals.d.outer_products(rows.nrows());
         let n = self.rows() as f64;
         let mut places = Vec::with_capacity(labels.names().len());
         for name in labels.names() {
             places.push(self.places.get(name).copied());
         }
         let mut centred = vec![0.0; d];
-        for first in (0..rows.nrows()).step_by(BLOCK) {
-            for i in first..(first + BLOCK).min(rows.nrows()) {
-                let code = labels.codes()[i] as usize;
-                let place = places[code].ok_or_else(|| unknown_class(&labels.names()[code]))?;
-                let (size, mean) = (self.sizes[place] as f64, &self.means[place * d..][..d]);
-                let row = rows.row(i);
-                centred.iter_mut().enumerate().for_each(|(j, x)| *x = row[j].into() - mean[j]);
-                let (within, across) = (size.sqrt(), (n - size).sqrt());
-                of_s.push(centred.iter().map(|x| within * x));
-                of_d.push(centred.iter().map(|x| across * x));
-            }
-            of_s.flush_into(sums.s.as_mut());
-            of_d.flush_into(sums.d.as_mut());
+        for (i, &code) in labels.codes().iter().enumerate() {
+            let place = places[code as usize].ok_or_else(|| unknown_class(&labels.names()[code as usize]))?;
+            let (size, mean) = (self.sizes[place] as f64, &self.means[place * d..][..d]);
+            let row = rows.row(i);
+            centred.iter_mut().enumerate().for_each(|(j, x)| *x = row[j].into() - mean[j]);
+            let (within, across) = (size.sqrt(), (n - size).sqrt());
+            of_s.push(centred.iter().map(|x| within * x));
+            of_d.push(centred.iter().map(|x| across * x));
         }
-        if (0..d).any(|j| !sums.s[(j, j)].is_finite()) {
+        drop((of_s, of_d));
+        if (0..d).any(|j| !totals.s.matrix[(j, j)].is_finite()) {
             return Err(first_not_finite(rows));
         }
-        Ok(sums)
+        Ok(PairSums { totals, rows: rows.nrows() as u64 })
     }
 
     /// The scatter of all pairs, from the parts of all rows.
@@ -156,8 +151,9 @@ impl ClassMeans {
         let classes = self.sizes.iter().zip(self.means.chunks_exact(d));
         let classes: Vec<(u64, f64, &[f64])> = classes.map(|(&rows, m)| (rows, rows as f64, m)).collect();
         // n Σ_c M_c is the sum of both matrices.
-        let within: Vec<f64> = (0..d).map(|j| (sums.s[(j, j)] + sums.d[(j, j)]) / n).collect();
-        let (scatter, mean) = pairs_between(sums.s, sums.d, n, &classes, self.units.exponents())?;
+        let Totals { s, d: across } = &sums.totals;
+        let within: Vec<f64> = (0..d).map(|j| (s.matrix[(j, j)] + across.matrix[(j, j)]) / n).collect();
+        let (scatter, mean) = pairs_between(sums.totals, n, &classes, self.units.exponents())?;
         let deviation = (0..d).map(|j| {
             let between: f64 = classes.iter().map(|(_, w, m)| w * (m[j] - mean[j]).powi(2)).sum();
             ((within[j] + between) / n).sqrt()
