@@ -44,7 +44,7 @@ pub(crate) fn score_plda<'py>(
     second: &Bound<'py, PyAny>,
     threads: Option<usize>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-    let model = PldaModel { within: state.metric()?, between: between.as_array().to_vec() };
+    let model = PldaModel::new(state.metric()?, between.as_array().to_vec());
     let (first, second) = (rows_of(first)?, rows_of(second)?);
     let scores = interruptible(py, threads, move |_| model.log_likelihood_ratios(&first, &second))?;
     Ok(PyArray1::from_vec(py, scores))

@@ -127,6 +127,11 @@ fn diagonalised(within: MatRef<'_, f64>, between: MatRef<'_, f64>) -> Result<(Ma
 }
 
 impl PldaModel {
+    /// A model of parts that were kept; the variances belong to the metric's coordinates, one each.
+    pub fn new(within: Metric, between: Vec<f64>) -> Self {
+        Self { within, between }
+    }
+
     /// How much likelier row i of both tables is under one class than under two, as a natural logarithm.
     ///
     /// # Errors
