@@ -23,16 +23,25 @@ impl Scatter {
     /// A pair that names no row, no similar pair, or no dissimilar pair.
     pub(crate) fn from_pairs_by_laplacian(rows: &Rows, pairs: &Pairs) -> Result<Self> {
         pairs.check(rows.len(), rows.len())?;
-        let [s, d] = [true, false].map(|similar| sum(rows, pairs, similar));
-        let finite =
-            |m: &Mat<f64>| (0..m.ncols()).all(|j| (2f64.powi(-320)..2f64.powi(400)).contains(&m[(j, j)]));
-        if !finite(&s.matrix) || !finite(&d.matrix) {
-            // A constant column, or a scale that is extreme.
-            return Self::from_pairs(rows, pairs);
+        let [mut s, mut d] = [true, false].map(|similar| sum(rows, pairs, similar));
+        let moderate = |m: &Mat<f64>, j: usize| (2f64.powi(-320)..2f64.powi(400)).contains(&m[(j, j)]);
+        let extreme = |j: &usize| !moderate(&s.matrix, *j) || !moderate(&d.matrix, *j);
+        for j in (0..rows.columns()).filter(extreme).collect::<Vec<_>>() {
+            if !is_constant(rows, j) {
+                // A scale that is extreme.
+                return Self::from_pairs(rows, pairs);
+            }
+            // Differences are 0; what stands there is rounding.
+            [&mut s, &mut d].into_iter().for_each(|sum| (0..j).for_each(|k| sum.matrix[(j, k)] = 0.0));
         }
         let samples = (s.count.pairs as f64).min(2.0 * rows.len() as f64);
         Totals { s, d }.finish(vec![0; rows.columns()], samples)
     }
+}
+
+/// Whether a column has one value.
+fn is_constant(rows: &Rows, column: usize) -> bool {
+    (0..rows.len()).all(|i| rows.row(i)[column] == rows.row(0)[column])
 }
 
 /// The sum over the pairs of one kind.
@@ -62,12 +71,51 @@ mod tests {
     use crate::data::Labels;
     use crate::data::random::Random;
 
-    #[test]
-    fn the_sums_are_those_of_the_outer_products() {
+    fn made(columns: usize) -> (Rows, Pairs) {
         let mut random = Random::new(2, 0);
-        let rows = Rows::new((0..150).map(|_| random.uniform() - 0.5).collect(), 3).unwrap();
+        let values = (0..50 * columns).map(|_| random.uniform() - 0.5).collect();
+        let rows = Rows::new(values, columns).unwrap();
         let labels = Labels::new((0..50).map(|i| (i % 3).to_string()));
         let pairs = Pairs::nearest(&rows, &labels, 4).unwrap();
+        (rows, pairs)
+    }
+
+    #[test]
+    fn a_constant_column_has_no_weight_and_leaves_the_others_as_they_are() {
+        let (rows, pairs) = made(3);
+        let with: Vec<f64> = (0..rows.len())
+            .flat_map(|i| {
+                let row = rows.row(i);
+                [row[0], 1.0 / 3.0, row[1], row[2], 0.0]
+            })
+            .collect();
+        let (plain, with) = (
+            Scatter::from_pairs_by_laplacian(&rows, &pairs).unwrap(),
+            Scatter::from_pairs_by_laplacian(&Rows::new(with, 5).unwrap(), &pairs).unwrap(),
+        );
+        let place = [0, 2, 3];
+        for (sums, plain) in [(with.s(), plain.s()), (with.d(), plain.d())] {
+            for j in [1, 4] {
+                assert!((0..5).all(|i| sums[(i, j)] == 0.0 && sums[(j, i)] == 0.0));
+            }
+            for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+                assert!((sums[(place[i], place[j])] - plain[(i, j)]).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_too_small_to_be_squared_is_summed_in_units_of_its_own() {
+        let (rows, pairs) = made(2);
+        let small = rows.values().iter().enumerate().map(|(i, x)| if i % 2 == 0 { x * 1e-200 } else { *x });
+        let small = Rows::new(small.collect(), 2).unwrap();
+        let summed = Scatter::from_pairs_by_laplacian(&small, &pairs).unwrap();
+        assert!(summed.units()[0] != 0 && summed.s()[(0, 0)] > 0.0);
+    }
+
+    #[test]
+    fn the_sums_are_those_of_the_outer_products() {
+        let (rows, pairs) = made(3);
         let (fast, exact) = (
             Scatter::from_pairs_by_laplacian(&rows, &pairs).unwrap(),
             Scatter::from_pairs(&rows, &pairs).unwrap(),
