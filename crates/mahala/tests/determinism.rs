@@ -80,6 +80,28 @@ fn a_fit_of_pairs_has_the_same_bits_in_any_pool() {
 }
 
 #[test]
+fn a_long_list_of_pairs_has_the_same_sums_in_any_pool_and_in_any_division() {
+    let data = blobs(400, 24, 4, 8);
+    // 79,800 pairs of 24 columns.
+    let all = Pairs::all(data.labels());
+    let bits = |m: mahala::MatRef<'_, f64>| -> Vec<u64> {
+        (0..m.ncols()).flat_map(|j| m.col(j).iter().map(|x| x.to_bits()).collect::<Vec<_>>()).collect()
+    };
+    let sums = in_pools(|| {
+        let listed = Scatter::from_pairs(data.rows(), &all).unwrap();
+        (bits(listed.s()), bits(listed.d()), listed.similar(), listed.dissimilar())
+    });
+    assert!(sums.iter().all(|sum| *sum == sums[0]));
+    let listed = Scatter::from_pairs(data.rows(), &all).unwrap();
+    let (of_rows, _) = Scatter::all_pairs_of(&data).unwrap();
+    assert_eq!((listed.similar(), listed.dissimilar()), (of_rows.similar(), of_rows.dissimilar()));
+    for (a, b) in [(listed.s(), of_rows.s()), (listed.d(), of_rows.d())] {
+        // Sums of that many terms in another order.
+        assert!((a - b).norm_max() <= 1e-12 * b.norm_max());
+    }
+}
+
+#[test]
 fn moments_and_neighbours_have_the_same_bits_in_any_pool() {
     let data = blobs(3000, 130, 4, 4);
     let moments = in_pools(|| Moments::of(&data).unwrap().to_bytes());

@@ -7,6 +7,7 @@ use crate::scatter::totals::{PairSum, Totals};
 use faer::Par;
 use mahala_kernels::blas::syrk::{BLOCK, Block};
 use mahala_kernels::parallel::{both, parallelism};
+use rayon::prelude::*;
 
 /// Pairs of rows of two tables, with the exponents of their columns.
 #[derive(Clone, Copy)]
@@ -16,15 +17,37 @@ struct Differing<'a> {
     units: &'a Units,
 }
 
+/// The pieces that a long list is cut into: as many threads can share it. Their sums are added in order, so that no bit
+/// depends on the number of threads.
+const PIECES: usize = 16;
+/// The work, pairs times columns², from which a list is long: below it pieces of their own cost more than they save.
+const LONG: usize = 16_000_000;
+
 /// The sums over similar and over dissimilar pairs.
 pub(super) fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> Totals {
+    let n = units.exponents().len();
+    // Wide sums are parallel within their products; sixteen of them would take much memory.
+    let narrow = matches!(parallelism(n), Par::Seq);
+    let work = pairs.len().saturating_mul(n * n);
+    if !narrow || work < LONG {
+        // Small sums are too cheap for a second thread, or for a block of their own.
+        return sum_of_run(tables, pairs, units, work >= 1_000_000);
+    }
+    let runs: Vec<&[Pair]> = pairs.chunks(pairs.len().div_ceil(PIECES)).collect();
+    let parts: Vec<Totals> = runs.into_par_iter().map(|run| sum_of_run(tables, run, units, false)).collect();
+    let mut totals = Totals::new(n);
+    parts.iter().for_each(|part| totals.merge(part));
+    totals
+}
+
+/// The sums over a run of pairs, the two kinds at once if `in_parallel`.
+fn sum_of_run(tables: [&Rows; 2], pairs: &[Pair], units: &Units, in_parallel: bool) -> Totals {
     let n = units.exponents().len();
     let mut totals = Totals::new(n);
     let mut indices = vec![0; sorted(n).min(pairs.len())];
     let new_block = || Block::new(n, depth(n).min(pairs.len()));
     let mut block = new_block();
-    // Small sums are too cheap for a second thread, or for a block of their own.
-    let mut second = (pairs.len() * n * n >= 1_000_000).then(new_block);
+    let mut second = in_parallel.then(new_block);
     for pairs in pairs.chunks(sorted(n)) {
         let (similar, dissimilar) = by_kind(pairs, &mut indices);
         let of = Differing { tables, pairs, units };
@@ -100,7 +123,8 @@ mod tests {
     fn pairs_of_several_sorts_and_blocks_are_summed_by_their_kind() {
         let mut random = Random::new(7, 0);
         let mut up_to = |n: f64| (n * random.uniform()) as usize;
-        for (columns, count) in [(3, 1), (3, 5000), (70, 1300)] {
+        // The last list is long: it is summed in pieces.
+        for (columns, count) in [(3, 1), (3, 5000), (70, 1300), (70, 3301)] {
             let values: Vec<f64> = (0..40 * columns).map(|_| up_to(9.0) as f64).collect();
             let rows = Rows::new(values, columns).unwrap();
             let mut pair = |i: usize| Pair {
