@@ -17,6 +17,9 @@ pub(crate) struct TargetArgs {
     /// A file with the class of each row: NPY, or text with one column
     #[arg(long, value_name = "FILE", conflicts_with = "label")]
     pub labels: Option<PathBuf>,
+    /// The labels are numbers, to be predicted by the mean of the nearest rows
+    #[arg(long, hide_short_help = true)]
+    pub regression: bool,
     /// The column that names each row's group
     ///
     /// Rows of one group stay together wherever rows are held out: in the folds on which something is chosen, and in those
