@@ -64,6 +64,9 @@ pub(crate) fn expanded(
         let compared = if evaluates && method != Method::Euclidean { "euclidean," } else { "" };
         asked.option("method", "--method", Some(&format!("{compared}{}", method.name())));
     }
+    if method.is_regression() || recorded.params.get("regression") == Some(&json!(true)) {
+        asked.option("regression", "--regression", None);
+    }
     match method {
         Method::Gmml => gmml(&mut asked, &recorded, path, evaluates)?,
         _ => of_method(&mut asked, &recorded, method, path)?,
@@ -135,7 +138,7 @@ fn typed(value: &Value) -> String {
 }
 
 /// What of a model is no parameter that could be asked for: what was found, and what is said by naming the data.
-const FOUND: [&str; 5] = ["method", "pairs", "t_used", "share_used", "splits"];
+const FOUND: [&str; 6] = ["method", "pairs", "t_used", "share_used", "splits", "regression"];
 
 /// Options of GMML; what is as it would be anyway is left out.
 fn gmml(asked: &mut Asked<'_>, recorded: &Recorded, path: &Path, evaluates: bool) -> Result<()> {
@@ -236,6 +239,12 @@ fn of_method(asked: &mut Asked<'_>, recorded: &Recorded, method: Method, path: &
     let plain = named(method.name(), json!({}))?.parameters();
     for (key, value) in &recorded.params {
         match key.as_str() {
+            // A parameter of the method's own, which is set unless told otherwise.
+            "standardize" if plain.get(key) == Some(&json!(true)) => {
+                if *value != json!(true) {
+                    asked.set(key, value);
+                }
+            }
             "standardize" if *value == json!(true) => asked.option(key, "--standardize", None),
             "standardize" => {}
             "seed" if *value == json!(0) => {}

@@ -18,6 +18,68 @@ impl Interval {
     }
 }
 
+/// Squared errors of predicted numbers beside the spread of the true ones, summed row by row.
+///
+/// # Formula
+/// R² = 1 − Σ(ŷᵢ − yᵢ)²/Σ(yᵢ − ȳ)², with ȳ the mean of the true numbers; RMSE = √(Σ(ŷᵢ − yᵢ)²/n).
+///
+/// ```
+/// use mahala::evaluation::SquaredErrors;
+/// let errors = SquaredErrors::of(&[1.0, 2.0, 3.0], &[1.0, 2.0, 4.0]);
+/// assert_eq!(errors.r_squared(), Some(0.5));
+/// assert_eq!(errors.rmse(), (1.0_f64 / 3.0).sqrt());
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SquaredErrors {
+    rows: usize,
+    mean: f64,
+    spread: f64,
+    errors: f64,
+}
+
+impl SquaredErrors {
+    /// Those of a list of predictions.
+    pub fn of(truth: &[f64], predicted: &[f64]) -> Self {
+        let mut all = Self::default();
+        truth.iter().zip(predicted).for_each(|(truth, predicted)| all.push(*truth, *predicted));
+        all
+    }
+
+    /// Takes in one row (Welford's update of the spread).
+    pub fn push(&mut self, truth: f64, predicted: f64) {
+        self.rows += 1;
+        let before = truth - self.mean;
+        self.mean += before / self.rows as f64;
+        self.spread += before * (truth - self.mean);
+        self.errors += (predicted - truth).powi(2);
+    }
+
+    /// How many rows were taken in.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Σ(ŷᵢ − yᵢ)².
+    pub fn errors(&self) -> f64 {
+        self.errors
+    }
+
+    /// Σ(yᵢ − ȳ)².
+    pub fn spread(&self) -> f64 {
+        self.spread
+    }
+
+    /// R²; none where the true numbers are all the same.
+    pub fn r_squared(&self) -> Option<f64> {
+        (self.spread > 0.0).then(|| 1.0 - self.errors / self.spread)
+    }
+
+    /// The root of the mean squared error.
+    pub fn rmse(&self) -> f64 {
+        (self.errors / self.rows as f64).sqrt()
+    }
+}
+
 /// The corrected resampled t-interval of a mean difference over `J` splits of the same rows.
 ///
 /// # Formula

@@ -20,11 +20,32 @@ pub(crate) fn labels(table: &Table) -> Result<Labels> {
     if table.n >= 10 && 2 * labels.class_count() > table.n {
         let classes = labels.class_count();
         print_message(&format!(
-            "note: {} rows have {classes} classes; is the label a measured number?",
+            "note: {} rows have {classes} classes; is the label a measured number? Then --regression predicts it",
             table.n
         ));
     }
     Ok(labels)
+}
+
+/// A table's labels as numbers.
+pub(crate) fn targets(table: &Table) -> Result<Vec<f64>> {
+    let Some(labels) = &table.labels else {
+        bail!("{} was read without labels\nhint: name the label column with --label COLUMN", table.source);
+    };
+    let number = |(label, row): (&String, &u64)| target(label, *row, &table.source);
+    labels.iter().zip(&table.row_numbers).map(number).collect()
+}
+
+/// The number that a label is.
+pub(crate) fn target(label: &str, row: u64, source: &str) -> Result<f64> {
+    match label.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => bail!(
+            "row {row} of {source} has the label '{}', which is no finite number\nhint: is this the right --label (or \
+             --labels)? Numbers have a decimal point and no unit; for classes, learn without --regression",
+            label.chars().take(40).collect::<String>()
+        ),
+    }
 }
 
 /// A table's rows alone; the cells are taken out of it.

@@ -1,24 +1,26 @@
 //! `mahala inspect`: what a model file holds.
 
-use crate::commands::load_model;
+use crate::commands::{kept_rows, load_model};
 use crate::options::inspect::Inspect;
 use crate::terminal::format;
 use crate::terminal::message::{print_json, print_result};
 use anyhow::Result;
-use mahala::Model;
 use mahala::kernel::{Kernel, KernelMap};
 use mahala::metric::Calibration;
+use mahala::{Model, Rows};
 use serde_json::{Value, json};
 
 /// Shows the model.
 pub(crate) fn run(args: &Inspect) -> Result<()> {
     let model = load_model(&args.model)?;
     let classes = model.references.as_ref().map(|(_, labels)| labels.names().to_vec());
-    let rows = model.references.as_ref().map(|(rows, _)| rows.len());
+    let rows = kept_rows(&model).map(Rows::len);
+    let targets = model.targets.as_ref().and_then(|(_, targets)| range(targets));
     if args.json {
         let json = json!({
             "file": args.model.display().to_string(), "d": model.columns(), "rank": model.metric.rank(),
             "feature_names": model.feature_names, "classes": classes, "kept_rows": rows,
+            "regression": model.is_regression(), "targets": targets,
             "calibration": model.calibration.as_ref().map(Calibration::to_json),
             "local_metrics": model.local.as_ref().map(|local| local.maps().len()),
             "kernel": model.kernel.as_ref().map(|map| map.kernel().to_json()),
@@ -55,6 +57,13 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
         let more = if classes.len() > names.len() { ", …" } else { "" };
         lines.push(("classes", format!("{}: {}{more}", classes.len(), names.join(", "))));
     }
+    if model.is_regression() {
+        let range = model.targets.as_ref().and_then(|(_, targets)| range(targets));
+        let of = |[low, high]: [f64; 2]| {
+            format!("numbers from {} to {}", format::rounded(low), format::rounded(high))
+        };
+        lines.push(("targets", range.map_or("numbers".into(), of)));
+    }
     lines.push(("rows kept", rows.map_or("none".into(), |n| format::grouped(n as u64))));
     if let Some(threshold) = model.threshold {
         lines.push(("same if within", format::rounded(threshold)));
@@ -76,6 +85,12 @@ fn to_text(args: &Inspect, model: &Model, classes: Option<&[String]>, rows: Opti
         text.push_str(&weights(model));
     }
     text
+}
+
+/// The least and the largest of the targets.
+fn range(targets: &[f64]) -> Option<[f64; 2]> {
+    let least = targets.iter().copied().reduce(f64::min)?;
+    Some([least, targets.iter().copied().reduce(f64::max)?])
 }
 
 fn is_standardized(model: &Model) -> bool {
@@ -111,7 +126,7 @@ fn iterated(model: &Model) -> Vec<(&'static str, String)> {
     let mut lines = vec![("method", show(&model.params["method"]))];
     let fields = model.params.as_object().into_iter().flatten();
     let own: Vec<String> = fields
-        .filter(|(key, _)| !["method", "standardize", "pairs"].contains(&&***key))
+        .filter(|(key, _)| !["method", "standardize", "pairs", "regression"].contains(&&***key))
         .map(|(key, value)| format!("{key} {}", show(value)))
         .collect();
     if !own.is_empty() {

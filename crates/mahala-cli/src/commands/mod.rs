@@ -30,7 +30,7 @@ use crate::terminal::format;
 use crate::terminal::message::{full_message, print_message, tell_written};
 use anyhow::{Result, anyhow, bail};
 use mahala::scatter::Moments;
-use mahala::{Error, Model};
+use mahala::{Error, Model, Rows};
 use mahala_io::AtomicFile;
 use std::fs::canonicalize;
 use std::io::{Read as _, Write as _};
@@ -169,10 +169,16 @@ pub(crate) fn searching(queries: usize, among: usize) -> String {
     format!("searching the neighbours of {} among {}", rows(queries), rows(among))
 }
 
+/// The rows that a model keeps: they vote, or their targets are averaged.
+pub(crate) fn kept_rows(model: &Model) -> Option<&Rows> {
+    let voters = model.references.as_ref().map(|references| &references.0);
+    voters.or_else(|| model.targets.as_ref().map(|targets| &targets.0))
+}
+
 /// What a model file holds, in a few words.
 pub(crate) fn described(model: &Model) -> String {
     let (columns, rank) = (model.columns() as u64, model.metric.rank() as u64);
-    let kept = model.references.as_ref().map_or(0, |references| references.0.len());
+    let kept = kept_rows(model).map_or(0, Rows::len);
     let kept = if kept > 0 { format!(", {} kept", format::count(kept as u64, "row")) } else { String::new() };
     format!("{} to {}{kept}", format::count(columns, "column"), format::count(rank, "coordinate"))
 }

@@ -200,7 +200,24 @@ fn check(asked: &Asked<'_>, source: Source, given: &Given, but: &[&str]) -> Resu
     check_choice(&keys, asked.learn, Chosen { folds, rows }, &asked.methods)?;
     check_steering(&asked.methods, asked.steering, asked.learn)?;
     check_kernel(asked.kernel, given)?;
+    check_regression(asked)?;
     check_weights(asked)
+}
+
+/// Refuses a regression by a method of classes, and classes for a method of regression.
+fn check_regression(asked: &Asked<'_>) -> Result<()> {
+    let wrong = |method: &&Method| match asked.target.regression {
+        true => check_methods("regression", &[**method]).is_err(),
+        false => method.is_regression(),
+    };
+    match (asked.methods.iter().find(wrong), asked.target.regression) {
+        (None, _) => Ok(()),
+        (Some(method), true) => check_methods("regression", &[*method]),
+        (Some(method), false) => bail!(
+            "{} predicts numbers, and the labels are taken for classes\nhint: --regression",
+            method.name()
+        ),
+    }
 }
 
 /// A refusal with the option that was typed for the constraints instead of --pairs FILE.
@@ -228,6 +245,7 @@ fn source_of(asked: &Asked<'_>) -> Result<Source> {
     let sources = [
         ("--pairs FILE", S::Pairs, target.has_pairs()),
         ("--moments", S::Moments, asked.moments),
+        ("--regression", S::Regression, target.regression),
         ("--stream", S::Stream, asked.stream),
         ("--multilabel", S::Multilabel, target.multilabel.is_some()),
         ("--local", S::Local, extensions.local.is_some()),

@@ -23,6 +23,8 @@ pub(super) enum Source {
     Stream,
     /// Sums of labelled rows.
     Moments,
+    /// Rows with a number each.
+    Regression,
 }
 
 /// Where an option is used: by these methods, from these sources.
@@ -68,7 +70,12 @@ const EVERY_METHOD: &[Method] = &[
     M::Oasis,
     M::Loreta,
     M::Moml,
+    M::GmmlRegression,
+    M::Mlkr,
 ];
+
+/// Methods that learn from labels that are numbers, or from none.
+const REGRESSION: &[Method] = &[M::Euclidean, M::Covariance, M::GmmlRegression, M::Mlkr];
 
 /// Methods with a rank.
 const RANKED: &[Method] = &[
@@ -85,6 +92,7 @@ const RANKED: &[Method] = &[
     M::Ncmml,
     M::Ldml,
     M::Loreta,
+    M::Mlkr,
 ];
 
 /// Methods that learn from pairs.
@@ -138,25 +146,33 @@ const FROM_QUADRUPLETS: &[Method] = &[
     M::Lsml,
 ];
 
+/// Methods that learn from chunks of rows known to be of one class.
+const FROM_CHUNKS: &[Method] = &[M::Rca, M::Gmml];
+
+/// Methods that choose something on held-out rows.
+const SELECTING: &[Method] = &[M::Gmml, M::Auto, M::AutoKernel, M::GmmlRegression];
+
 /// Methods that learn from all pairs of labelled rows.
 const ALL_PAIRS: &[Method] = &[M::Gmml, M::Auto, M::AutoKernel, M::Recipe];
 
 const EVERY_SOURCE: &[Source] =
-    &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream, S::Moments];
+    &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream, S::Moments, S::Regression];
 
-const ONE_METRIC: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Kernel, S::Stream, S::Moments];
+const ONE_METRIC: &[Source] =
+    &[S::Labels, S::Pairs, S::Multilabel, S::Kernel, S::Stream, S::Moments, S::Regression];
 
 const NO_KERNEL: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Stream, S::Moments];
 
 /// Where all rows are at hand.
-const NO_STREAM: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Moments];
+const NO_STREAM: &[Source] =
+    &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Moments, S::Regression];
 
 /// Where every pair of rows is looked at by its classes.
 const CLASSES: &[Source] = &[S::Labels, S::Local, S::Kernel, S::Stream, S::Moments];
 
 const ROWS_AND_CLASSES: &[Source] = &[S::Labels, S::Local, S::Kernel];
 
-const ROWS: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream];
+const ROWS: &[Source] = &[S::Labels, S::Pairs, S::Multilabel, S::Local, S::Kernel, S::Stream, S::Regression];
 
 const fn rule(
     key: &'static str,
@@ -169,6 +185,7 @@ const fn rule(
 
 pub(super) const RULES: &[Rule] = &[
     rule("labels", "--labels", EVERY_METHOD, NO_STREAM),
+    rule("regression", "--regression", REGRESSION, &[S::Regression]),
     rule("t", "--t", GMML, EVERY_SOURCE),
     rule("lambda", "--lambda", GMML, EVERY_SOURCE),
     rule("shrinkage", "--shrinkage", GMML, EVERY_SOURCE),
@@ -181,7 +198,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("principal", "--principal", GMML, &[S::Labels]),
     rule("k", "-k", EVERY_METHOD, EVERY_SOURCE),
     rule("folds", "--folds", GMML, EVERY_SOURCE),
-    rule("selection_rows", "--selection-rows", &[M::Gmml, M::Auto, M::AutoKernel], EVERY_SOURCE),
+    rule("selection_rows", "--selection-rows", SELECTING, EVERY_SOURCE),
     rule("balance", "--balance", GMML, CLASSES),
     rule("seed", "--seed", EVERY_METHOD, EVERY_SOURCE),
     rule("groups", "--groups", &[M::Gmml, M::Auto, M::AutoKernel, M::Recipe, M::Itml], &[S::Labels]),
@@ -190,7 +207,7 @@ pub(super) const RULES: &[Rule] = &[
     rule("pairs=file", "--pairs FILE", FROM_PAIRS, &[S::Pairs]),
     rule("triplets", "--triplets", FROM_TRIPLETS, &[S::Pairs]),
     rule("quadruplets", "--quadruplets", FROM_QUADRUPLETS, &[S::Pairs]),
-    rule("chunks", "--chunks", &[M::Rca], &[S::Pairs]),
+    rule("chunks", "--chunks", FROM_CHUNKS, &[S::Pairs]),
     rule("second", "--second", EVERY_METHOD, &[S::Pairs]),
     rule("weights", "--weights", GMML, &[S::Labels]),
     rule("calibrate", "--calibrate", GMML, &[S::Labels, S::Pairs, S::Multilabel]),
@@ -226,8 +243,11 @@ pub(crate) fn learns_from(method: Method) -> Vec<&'static str> {
         ("pairs", FROM_PAIRS),
         ("triplets", FROM_TRIPLETS),
         ("quadruplets", FROM_QUADRUPLETS),
-        ("chunks", &[M::Rca]),
+        ("chunks", FROM_CHUNKS),
     ];
+    if method.is_regression() {
+        return vec!["targets"];
+    }
     let labels = !matches!(method, M::Euclidean | M::Covariance);
     let others = sources.into_iter().filter(|(_, methods)| methods.contains(&method));
     labels.then_some("labels").into_iter().chain(others.map(|(name, _)| name)).collect()
@@ -298,6 +318,9 @@ pub(super) fn check_source(key: &str, source: Source) -> Result<()> {
         (S::Labels, _) => bail!("{option} does not go with labelled rows\nhint: leave {option} out"),
         (S::Multilabel, _) => {
             bail!("{option} and --multilabel cannot be combined\nhint: leave one of them out")
+        }
+        (S::Regression, _) => {
+            bail!("{option} goes with classes, not with --regression\nhint: leave {option} out")
         }
         (S::Local, "rank") => bail!(
             "--rank and --local cannot be combined: local metrics need all coordinates\nhint: leave one of them out"

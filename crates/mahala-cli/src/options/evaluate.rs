@@ -44,7 +44,8 @@ pub(crate) struct Evaluate {
     /// The methods to compare; `mahala methods` lists all
     ///
     /// Separated by commas. An option goes to those methods that have it, and is refused if none has. Default:
-    /// euclidean,lda,auto from labels, euclidean,gmml from pairs and tuples, euclidean,rca from --chunks.
+    /// euclidean,lda,auto from labels, euclidean,gmml from pairs and tuples, euclidean,rca from --chunks,
+    /// euclidean,gmml-regression,mlkr with --regression.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     #[arg(help_heading = "Method", hide_possible_values = true)]
     pub method: Vec<Method>,
@@ -110,6 +111,9 @@ impl Evaluate {
     /// The methods asked for. Unless some are named: the plain distance, and what `fit` would do.
     pub(crate) fn methods(&self) -> Vec<Method> {
         match (&self.method[..], self.target.constraint()) {
+            ([], None) if self.target.regression => {
+                vec![Method::Euclidean, Method::GmmlRegression, Method::Mlkr]
+            }
             ([], None) => vec![Method::Euclidean, Method::Lda, Method::Auto],
             ([], Some("--chunks")) => vec![Method::Euclidean, Method::Rca],
             ([], Some(_)) => vec![Method::Euclidean, Method::Gmml],

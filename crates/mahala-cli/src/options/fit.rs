@@ -51,7 +51,7 @@ pub(crate) struct Fit {
     /// How to learn [default: auto]; `mahala methods` lists all
     ///
     /// Without it everything is chosen (auto); from --pairs FILE, --triplets, --quadruplets and --moments, where the
-    /// automatic mode cannot learn, gmml with t chosen; from --chunks rca.
+    /// automatic mode cannot learn, gmml with t chosen; from --chunks rca; with --regression gmml-regression.
     #[arg(long, value_enum, value_name = "NAME", hide_default_value = true, hide_possible_values = true)]
     #[arg(help_heading = "Method")]
     pub method: Option<Method>,
@@ -105,6 +105,7 @@ impl Fit {
     pub(crate) fn method(&self) -> Method {
         let no_labels = self.target.has_pairs() || self.moments.is_some();
         let unnamed = match no_labels {
+            false if self.target.regression => Method::GmmlRegression,
             true if self.target.chunks.is_some() => Method::Rca,
             true => Method::Gmml,
             false => Method::Auto,

@@ -70,6 +70,10 @@ pub(crate) enum Method {
     Loreta,
     /// Mahalanobis-based online metric learning
     Moml,
+    /// gmml of rows that are as similar as their targets are near; with --regression
+    GmmlRegression,
+    /// Metric learning for kernel regression; with --regression
+    Mlkr,
 }
 
 /// How a method that iterates is steered.
@@ -154,6 +158,8 @@ impl Method {
             Self::Oasis => "oasis",
             Self::Loreta => "loreta",
             Self::Moml => "moml",
+            Self::GmmlRegression => "gmml-regression",
+            Self::Mlkr => "mlkr",
         }
     }
 
@@ -172,6 +178,11 @@ impl Method {
                 | Self::Xqda
                 | Self::Dmlmj
         )
+    }
+
+    /// Whether it learns from labels that are numbers.
+    pub(crate) fn is_regression(self) -> bool {
+        matches!(self, Self::GmmlRegression | Self::Mlkr)
     }
 
     /// Whether it is the automatic mode.

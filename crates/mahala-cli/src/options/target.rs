@@ -17,6 +17,9 @@ pub(crate) struct TargetArgs {
     /// A file with the class of each row: NPY, or text with one column
     #[arg(long, value_name = "FILE", conflicts_with = "label")]
     pub labels: Option<PathBuf>,
+    /// The labels are numbers, to be predicted by the mean of the nearest rows
+    #[arg(long, hide_short_help = true)]
+    pub regression: bool,
     /// The column that names each row's group
     ///
     /// Rows of one group stay together wherever rows are held out: in the folds on which something is chosen, and in those
@@ -44,7 +47,7 @@ pub(crate) struct TargetArgs {
     /// Quadruplets to learn from: a file of row numbers a,b,c,d and maybe a weight, where a and b are nearer than c and d
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub quadruplets: Option<PathBuf>,
-    /// The column that names each row's chunk, whose rows are known to be of one class (-1: none); for rca
+    /// The column that names each row's chunk, whose rows are known to be of one class (-1: none); for rca and gmml
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, hide_short_help = true)]
     pub chunks: Option<ColumnRef>,
     /// The table with the second row of each pair [default: the same]

@@ -20,11 +20,24 @@ const LINES: &[(&str, &[&str])] = &[
             "evaluate iris.csv --ignore label --pairs pairs.csv --test-folds 2 --json --method euclidean,gmml --t 0.5",
             "evaluate iris.csv --ignore label --triplets triplets.csv --test-folds 2 --json --method euclidean,gmml --t 0.5",
             "evaluate iris.csv --ignore label --quadruplets quadruplets.csv --test-folds 2 --json --method euclidean,gmml --t 0.5",
+            "evaluate iris.csv --label 1 --ignore label --regression --runs 2 --json --method euclidean,mlkr",
         ],
     ),
-    ("evaluate-model", &["evaluate m.st iris.csv --label label --json"]),
+    (
+        "evaluate-model",
+        &[
+            "evaluate m.st iris.csv --label label --json",
+            "evaluate numbers.st iris.csv --label 1 --ignore label --json",
+        ],
+    ),
     ("tune", &["tune iris.csv --label label --steps 4 --json"]),
-    ("predict", &["predict m.st iris.csv --label label --json"]),
+    (
+        "predict",
+        &[
+            "predict m.st iris.csv --label label --json",
+            "predict numbers.st iris.csv --label 1 --ignore label --json",
+        ],
+    ),
     ("neighbors", &["neighbors m.st iris.csv -o out.csv --json"]),
     ("transform", &["transform m.st iris.csv -o out.csv --json"]),
     ("pairs", &["pairs calibrated.st iris.csv --pairs pairs.csv --probabilities --json --each"]),
@@ -53,6 +66,7 @@ fn place() -> Place {
     };
     place.write("quadruplets.csv", format!("a,b,c,d\n{}", (0..150).map(quadruplet).collect::<String>()));
     place.ok("fit iris.csv --label label --method gmml --calibrate platt -o calibrated.st");
+    place.ok("fit iris.csv --label 1 --ignore label --regression -o numbers.st");
     place
 }
 

@@ -22,7 +22,7 @@ pub(crate) const COMMANDS: [&str; 16] = [
     "export",
 ];
 
-const METHODS: [&str; 29] = [
+const METHODS: [&str; 31] = [
     "euclidean",
     "covariance",
     "gmml",
@@ -52,7 +52,12 @@ const METHODS: [&str; 29] = [
     "oasis",
     "loreta",
     "moml",
+    "gmml-regression",
+    "mlkr",
 ];
+
+/// Those that learn from labels that are numbers.
+const REGRESSION: [&str; 2] = ["gmml-regression", "mlkr"];
 
 /// An option with a value, and what it needs beside it.
 #[derive(Clone, Copy, Debug)]
@@ -105,7 +110,8 @@ impl Cell {
 
     fn with(&self, value: &str) -> String {
         let mut words = self.words();
-        if self.option.name != "--set"
+        // What may be repeated stands beside the first.
+        if !["--set", "--ignore"].contains(&self.option.name)
             && let Some(at) = self.place(&words)
         {
             words.drain(at..=at + usize::from(!self.option.value.is_empty()));
@@ -153,6 +159,9 @@ impl Cell {
             {
                 Some("the metric is the same in any unit")
             }
+            ("--standardize", "evaluate") if REGRESSION.contains(&method) => {
+                Some("it standardises the columns anyway")
+            }
             ("--standardize", "evaluate") if method.starts_with("auto") => {
                 Some("standardised columns are among what is tried; fit shows that it is used")
             }
@@ -194,12 +203,12 @@ impl Cell {
 fn setting(method: &str) -> &'static str {
     match method {
         "auto" | "auto-kernel" => "reduce=true",
-        "recipe" | "robust-gmml" => "t=0.9",
+        "recipe" | "robust-gmml" | "gmml-regression" => "t=0.9",
         "itml" => "gamma=0.01",
         "lmnn" => "targets=1",
         "nca" | "mcml" => "tolerance=0.5",
         "mmc" => "diagonal=true",
-        "flatgeo" | "lda" | "lfda" | "xqda" | "dmlmj" | "ncmml" | "ldml" | "loreta" => "rank=1",
+        "flatgeo" | "lda" | "lfda" | "xqda" | "dmlmj" | "ncmml" | "ldml" | "loreta" | "mlkr" => "rank=1",
         "rca" => "chunklets=5",
         "kissme" => "shrinkage=0.9",
         "scml" => "bases=2",
@@ -249,10 +258,11 @@ fn contexts() -> Vec<Context> {
     let least = |method: &str| if method.starts_with("auto") { "--set budget=6" } else { "" };
     for method in METHODS {
         let least = least(method);
-        let line = format!("t.csv --label y --method {method} {least} --output OUT.st");
+        let label = if REGRESSION.contains(&method) { "2 --ignore y --regression" } else { "y" };
+        let line = format!("t.csv --label {label} --method {method} {least} --output OUT.st");
         all.push(context("fit", method, "labels", &line));
         let runs = if least.is_empty() { 3 } else { 1 };
-        let line = format!("t.csv --label y --runs {runs} --json --method {method} {least}");
+        let line = format!("t.csv --label {label} --runs {runs} --json --method {method} {least}");
         all.push(context("evaluate", method, "labels", &line));
     }
     for method in ["gmml", "itml", "mmc", "flatgeo"] {
@@ -266,6 +276,7 @@ fn contexts() -> Vec<Context> {
         ("lsml", "quadruplets", "--quadruplets quadruplets.csv"),
         ("kissme", "quadruplets", "--quadruplets quadruplets.csv"),
         ("rca", "chunks", "--chunks -2"),
+        ("gmml", "chunks", "--chunks -2"),
     ] {
         let line = format!("t.csv --label y {option} --method {method} --output OUT.st");
         all.push(context("fit", method, source, &line));
@@ -304,11 +315,14 @@ fn contexts() -> Vec<Context> {
     }
     all.push(context("tune", "gmml", "labels", "t.csv --label y --steps 20 --json"));
     all.push(context("explore", "gmml", "labels", "t.csv --label y --steps 10 --output OUT.html"));
-    for model in ["gmml", "calibrated", "kernel", "local"] {
+    for model in ["gmml", "calibrated", "kernel", "local", "regression"] {
         all.push(context("transform", "", model, &format!("{model}.st t.csv")));
         all.push(context("predict", "", model, &format!("{model}.st t.csv")));
         all.push(context("neighbors", "", model, &format!("{model}.st t.csv")));
-        all.push(context("pairs", "", model, &format!("{model}.st t.csv --pairs pairs.csv")));
+        // A regression has no threshold.
+        if model != "regression" {
+            all.push(context("pairs", "", model, &format!("{model}.st t.csv --pairs pairs.csv")));
+        }
         all.push(context("inspect", "", model, &format!("{model}.st")));
         // A kernel's metric is no matrix: none of this could be seen.
         for form in if model == "kernel" { &[][..] } else { &["onnx", "npy", "csv", "json"] } {
@@ -333,15 +347,16 @@ pub(crate) fn cells() -> Vec<Cell> {
         let precomputed = context.source == "kernel:precomputed";
         let automatic = context.method.starts_with("auto");
         let weighted = context.source == "weights";
+        let chunked = context.source == "chunks";
         let judged = context.command == "evaluate" && context.source.starts_with("model");
         // A table of kernel values is read as any other; another method has no budget.
         let tried = move |option: &Case| {
             let read = READ.iter().any(|read| read.name == option.name);
             let method = option.name.starts_with("--method");
-            // It has no column g; and of the columns the prior is for, one is the weight.
+            // It has no column g; and of the columns the prior is for, one is the weight or the chunk.
             // A model wants columns by name, and these are numbers whether or not they are taken for names.
             let elsewhere = (precomputed && option.name == "--groups")
-                || (weighted && option.name == "--prior")
+                || ((weighted || chunked) && option.name == "--prior")
                 || (judged && option.name == "--header");
             !((precomputed && read) || (automatic && method) || elsewhere)
         };

@@ -63,6 +63,7 @@ pub(crate) const READ: &[Case] = &[
 pub(crate) const TARGET: &[Case] = &[
     case("--label", "y"),
     case("--labels", "labels.txt"),
+    case("--regression", ""),
     case("--groups", "g"),
     case("--pairs", "all"),
     case("--pairs", "sampled"),

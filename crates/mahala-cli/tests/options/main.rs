@@ -162,14 +162,17 @@ fn run(place: &Place, worker: usize, line: &str) -> Seen {
             "st" => {
                 result.extend(tensors(&place.model(&name)));
                 // What the model votes with; `--train` where it keeps no rows.
-                let voters =
-                    if line.contains("precomputed") { "gram.csv --label y" } else { "t.csv --label y" };
+                let (file, label) = match line {
+                    _ if line.contains("precomputed") => ("gram.csv", "y"),
+                    _ if line.contains("--regression") => ("t.csv", "2"),
+                    _ => ("t.csv", "y"),
+                };
+                let voters = format!("{file} --label {label}");
                 let plain = place.run(&format!("predict {name} {voters}"));
                 let ran = if plain.code == 0 {
                     plain
                 } else {
-                    let (file, _) = voters.split_once(' ').expect("two words");
-                    place.run(&format!("predict {name} {voters} --train {file} --train-label y"))
+                    place.run(&format!("predict {name} {voters} --train {file} --train-label {label}"))
                 };
                 result.extend(ran.stdout.replace(&out, "OUT").into_bytes());
             }

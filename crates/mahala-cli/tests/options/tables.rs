@@ -70,6 +70,7 @@ fn models(place: &Place) {
         "fit t.csv --label y --method gmml --calibrate platt -o calibrated.st",
         "fit t.csv --label y --method gmml --kernel rbf -o kernel.st",
         "fit t.csv --label y --method gmml --local class -o local.st",
+        "fit t.csv --label 2 --ignore y --regression --set t=0.4 -o regression.st",
     ];
     lines.iter().for_each(|line| _ = place.ok(line));
 }

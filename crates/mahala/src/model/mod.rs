@@ -8,6 +8,7 @@
 //! | `log_eigenvalues` | `[≤ d]` f64 | `log Λ` (logarithms: Λ itself may leave the range) |
 //! | `references` | `[n, k]` f64, optional | transformed training rows, to vote in predictions |
 //! | `reference_classes` | `[n]` u32, optional | their classes |
+//! | `reference_targets` | `[n]` f64, optional | their numbers, for regression, in place of classes |
 //! | `local_maps` | `[g, k, k]` f64, optional | from the metric's coordinates to those of each group's own |
 //! | `reference_groups` | `[n]` u32, optional | the group of each of `references` |
 //! | `landmarks` | `[d, m]` f64, optional | d rows of m columns a kernel is taken with: x is then d kernel values |
@@ -16,7 +17,8 @@
 //!
 //! The metadata are strings, lists as JSON: format, `format_version`, `n_features`, `feature_names`, classes,
 //! threshold, params, diagnostics, and the sha256 of all the rest; where there is one, the calibration, the
-//! kernel, and `weight_outside` (see [`Metric`]): files with one of the last two have version 2, all others 1.
+//! kernel, and `weight_outside` (see [`Metric`]): files with one of the last two, or with `reference_targets`, have
+//! version 2, all others 1.
 //! Keys are sorted: the same model gives the same bytes.
 
 mod describe;
@@ -52,8 +54,8 @@ use std::path::Path;
 
 const FORMAT: &str = "mahala-metric";
 const MAJOR: u64 = 2;
-/// The format version of plain metrics, which any release reads; and of those with a kernel or a weight outside
-/// the components.
+/// The format version of plain metrics, which any release reads; and of those with a kernel, a weight outside the
+/// components, or targets.
 const PLAIN: &str = "1.0";
 const VERSION: &str = "2.0";
 const MAX_HEADER: u64 = 64 << 20;
@@ -71,6 +73,8 @@ pub struct Model {
     pub feature_names: Vec<String>,
     /// Transformed training rows and their labels, for predictions.
     pub references: Option<(Rows, Labels)>,
+    /// Transformed training rows and their numbers, for regression; in place of `references`.
+    pub targets: Option<(Rows, Vec<f64>)>,
     /// Pairs at most this far apart are called similar.
     pub threshold: Option<f64>,
     /// How likely pairs are similar, by their distance.
@@ -94,6 +98,7 @@ impl Model {
             log_eigenvalues: Vec::new(),
             feature_names: Vec::new(),
             references: None,
+            targets: None,
             threshold: None,
             calibration: None,
             local: None,
@@ -126,6 +131,11 @@ impl Model {
             _ => return Similarity::L2,
         };
         self.params[name].as_str().and_then(|text| text.parse().ok()).unwrap_or(Similarity::L2)
+    }
+
+    /// Whether it predicts numbers, not classes: it keeps rows with targets, or was learned from such.
+    pub fn is_regression(&self) -> bool {
+        self.targets.is_some() || self.params["regression"] == true
     }
 
     /// Rows in coordinates where the metric is Euclidean, through the kernel if there is one. Those of a model for the cosine

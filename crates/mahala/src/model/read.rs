@@ -78,7 +78,11 @@ impl Model {
             Some(_) => Some(Calibration::from_json(&parse(metadata, "calibration")?)?),
             None => None,
         };
-        let references = references(parse(metadata, "classes")?, tensors, k)?;
+        let targets = targets(tensors, k)?;
+        let references = match targets {
+            Some(_) => None,
+            None => references(parse(metadata, "classes")?, tensors, k)?,
+        };
         let local = local(tensors, k, references.as_ref().map_or(0, |(rows, _)| rows.len()))?;
         let (params, diagnostics) = (parse(metadata, "params")?, parse(metadata, "diagnostics")?);
         let model = Self {
@@ -87,6 +91,7 @@ impl Model {
             log_eigenvalues,
             feature_names,
             references,
+            targets,
             threshold,
             calibration,
             local,
@@ -184,6 +189,22 @@ fn references(
     let codes = codes.codes("reference_classes", n)?;
     let labels = Labels::from_parts(names, codes).map_err(|error| invalid(&error.to_string()))?;
     Ok(Some((Rows::new(values, k)?, labels)))
+}
+
+/// Rows with a number each, in place of a class.
+fn targets(tensors: &BTreeMap<String, Tensor<'_>>, k: usize) -> Result<Option<(Rows, Vec<f64>)>> {
+    let (rows, targets) = match (tensors.get("references"), tensors.get("reference_targets")) {
+        (_, None) => return Ok(None),
+        (None, Some(_)) => return Err(invalid("of 'references' and 'reference_targets' one is missing")),
+        (Some(rows), Some(targets)) => (rows, targets),
+    };
+    if tensors.contains_key("reference_classes") || tensors.contains_key("local_maps") {
+        return Err(invalid("its references have both classes and targets"));
+    }
+    let n = rows.shape.first().copied().unwrap_or(0);
+    let values = floats(tensors, "references", &[n, k])?.unwrap_or_default();
+    let targets = targets.floats("reference_targets", &[n])?;
+    Ok(Some((Rows::new(values, k)?, targets)))
 }
 
 /// The local metrics of `n` references, in `k` coordinates.

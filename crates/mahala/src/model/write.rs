@@ -67,6 +67,10 @@ impl Model {
             tensors.push(("references", vec![rows.len(), k], Content::Floats(rows.values())));
             tensors.push(("reference_classes", vec![rows.len()], Content::Codes(labels.codes())));
         }
+        if let Some((rows, targets)) = &self.targets {
+            tensors.push(("references", vec![rows.len(), k], Content::Floats(rows.values())));
+            tensors.push(("reference_targets", vec![targets.len()], Content::Floats(targets)));
+        }
         if let Some(local) = &self.local {
             let (maps, groups) = (local.maps(), local.groups());
             tensors.push(("local_maps", vec![maps.len(), k, k], Content::Matrices(maps)));
@@ -81,7 +85,8 @@ impl Model {
     fn metadata(&self) -> BTreeMap<String, String> {
         let classes = self.references.as_ref().map_or(&[][..], |(_, labels)| labels.names());
         let outside = self.weight_outside();
-        let version = if self.kernel.is_some() || outside.is_some() { VERSION } else { PLAIN };
+        let is_plain = self.kernel.is_none() && outside.is_none() && self.targets.is_none();
+        let version = if is_plain { PLAIN } else { VERSION };
         let optional = [
             ("calibration", self.calibration.as_ref().map(|c| c.to_json().to_string())),
             ("kernel", self.kernel.as_ref().map(|map| map.kernel().to_json().to_string())),

@@ -89,6 +89,21 @@ impl Neighbors {
         Ok(means)
     }
 
+    /// The mean of the neighbours' targets for each query: k-NN regression.
+    ///
+    /// ```
+    /// use mahala::{Knn, Rows};
+    /// let found = Knn::new(Rows::new(vec![0.0, 1.0, 5.0], 1)?)?.search(&Rows::new(vec![0.4], 1)?, 2)?;
+    /// assert_eq!(found.mean_targets(&[10.0, 20.0, 90.0])?, [15.0]);
+    /// # Ok::<(), mahala::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A neighbour without a target.
+    pub fn mean_targets(&self, targets: &[f64]) -> Result<Vec<f64>> {
+        self.weighted_means(targets, 1, &vec![1.0; self.indices.len()])
+    }
+
     fn check(&self, rows: usize, weights: &[f64]) -> Result<()> {
         if weights.len() != self.indices.len() {
             let (seen, expected) = (weights.len(), self.indices.len());

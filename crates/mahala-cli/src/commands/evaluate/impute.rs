@@ -1,7 +1,7 @@
 //! Missing cells inside a split: filled in with the means of the rows learned on, and of no others.
 
 use anyhow::{Result, bail};
-use mahala::{Dataset, Rows};
+use mahala::Rows;
 use mahala_io::{Table, mean};
 
 /// Cells of a table whose values are not known.
@@ -31,14 +31,14 @@ impl Gaps {
     ///
     /// # Errors
     /// A column of which these rows know no cell, though others do.
-    pub(super) fn means(&self, data: &Dataset, rows: &[usize]) -> Result<Option<Vec<f64>>> {
+    pub(super) fn means(&self, all: &Rows, rows: &[usize]) -> Result<Option<Vec<f64>>> {
         if self.missing.is_empty() {
             return Ok(None);
         }
-        let d = data.columns();
+        let d = all.columns();
         let of_column = |j: usize| {
             let known = rows.iter().filter(|&&i| !self.missing[i * d + j]);
-            mean(known.map(|&i| data.rows().row(i)[j]))
+            mean(known.map(|&i| all.row(i)[j]))
         };
         let means: Vec<Option<f64>> = (0..d).map(of_column).collect();
         if let Some(j) = means.iter().position(Option::is_none) {
@@ -56,16 +56,16 @@ impl Gaps {
     ///
     /// # Errors
     /// None that rows can have that were read.
-    pub(super) fn filled(&self, data: &Dataset, rows: &[usize], means: Option<&[f64]>) -> Result<Dataset> {
-        let part = data.subset(rows);
+    pub(super) fn filled(&self, all: &Rows, rows: &[usize], means: Option<&[f64]>) -> Result<Rows> {
+        let part = all.subset(rows);
         let Some(means) = means else { return Ok(part) };
-        let (d, labels) = (data.columns(), part.labels().clone());
-        let mut cells = part.rows().values().to_vec();
+        let d = all.columns();
+        let mut cells = part.values().to_vec();
         for (row, &i) in cells.chunks_exact_mut(d).zip(rows) {
             for (j, cell) in row.iter_mut().enumerate().filter(|(j, _)| self.missing[i * d + j]) {
                 *cell = means[j];
             }
         }
-        Ok(Dataset::new(Rows::new(cells, d)?, labels)?)
+        Ok(Rows::new(cells, d)?)
     }
 }

@@ -3,6 +3,7 @@
 use crate::commands::configured::{Answer, Configured};
 use crate::commands::evaluate::impute::Gaps;
 use crate::commands::evaluate::splits::{Split, Units};
+use crate::commands::evaluate::targets::Targeted;
 use crate::commands::label_sets::LabelSets;
 use anyhow::Result;
 use mahala::learner::Training;
@@ -20,11 +21,15 @@ pub(super) enum Measure {
     Ranking,
     /// The share of tuples in the wrong order.
     Order,
+    /// R² and the root mean squared error of predicted numbers.
+    Squares,
 }
 
-/// What is divided. A method of regression would add rows with a number each, and a measure for them.
+/// What is divided.
 pub(super) enum Material {
     Labelled(Labelled),
+    /// Rows with a number each.
+    Targeted(Targeted),
     /// Rows with several labels each: pairs of them are drawn on either side.
     Sets(Rows, LabelSets),
     /// Pairs, by runs of entries that stand for one graded pair.
@@ -49,10 +54,12 @@ pub(super) struct Judged {
     /// Sums over what was tested; with rows of weights, theirs.
     pub wrong: f64,
     pub tested: f64,
-    /// The units decided wrongly, where units are decided one by one.
-    pub units: Option<Vec<usize>>,
+    /// The loss of each unit that has one, where units are decided one by one: 1 for a wrong one.
+    pub units: Option<Vec<(usize, f64)>>,
     /// The error at the threshold of the training pairs, in percent.
     pub at_threshold: Option<f64>,
+    /// The root mean squared error of predicted numbers.
+    pub rmse: Option<f64>,
     pub answer: Answer,
 }
 
@@ -60,6 +67,7 @@ impl Material {
     pub(super) fn measure(&self) -> Measure {
         match self {
             Self::Labelled(_) => Measure::Votes,
+            Self::Targeted(_) => Measure::Squares,
             Self::Sets(..) | Self::Pairs(..) => Measure::Ranking,
             Self::Triplets(..) | Self::Quadruplets(..) => Measure::Order,
         }
@@ -68,7 +76,7 @@ impl Material {
     /// What a unit is called.
     pub(super) fn noun(&self) -> &'static str {
         match self {
-            Self::Labelled(_) | Self::Sets(..) => "row",
+            Self::Labelled(_) | Self::Targeted(_) | Self::Sets(..) => "row",
             Self::Pairs(..) => "pair",
             Self::Triplets(..) => "triplet",
             Self::Quadruplets(..) => "quadruplet",
@@ -78,6 +86,7 @@ impl Material {
     pub(super) fn rows(&self) -> &Rows {
         match self {
             Self::Labelled(labelled) => labelled.data.rows(),
+            Self::Targeted(targeted) => &targeted.rows,
             Self::Sets(rows, _)
             | Self::Pairs(rows, ..)
             | Self::Triplets(rows, _)
@@ -88,7 +97,7 @@ impl Material {
     /// The rows of each unit, where units are not rows.
     pub(super) fn members(&self) -> Option<Vec<Vec<usize>>> {
         Some(match self {
-            Self::Labelled(_) | Self::Sets(..) => return None,
+            Self::Labelled(_) | Self::Targeted(_) | Self::Sets(..) => return None,
             Self::Pairs(_, pairs, units) => {
                 let of = |unit: &Range<usize>| {
                     let pair = pairs.as_slice()[unit.start];
@@ -114,6 +123,7 @@ impl Material {
     pub(super) fn learn(&self, method: &Configured, train: &[usize]) -> Result<Answer> {
         match self {
             Self::Labelled(labelled) => labelled.part(train, None)?.learn(method),
+            Self::Targeted(targeted) => targeted.learn(method, train),
             Self::Sets(rows, sets) => {
                 let (part, pairs) = (rows.subset(train), sets.pairs(train, method.gmml.seed)?);
                 Ok(method.answer(&Training::Paired(&part, &pairs), None)?)
@@ -138,9 +148,12 @@ impl Material {
         if let Self::Labelled(labelled) = self {
             return labelled.judge(method, split);
         }
+        if let Self::Targeted(targeted) = self {
+            return targeted.judge(method, split);
+        }
         let answer = self.learn(method, &split.train)?;
         match self {
-            Self::Labelled(_) | Self::Sets(..) | Self::Pairs(..) => {
+            Self::Labelled(_) | Self::Targeted(_) | Self::Sets(..) | Self::Pairs(..) => {
                 self.judge_pairs(answer, split, method.gmml.seed)
             }
             Self::Triplets(rows, triplets) => {
@@ -173,7 +186,8 @@ impl Material {
         let measured = distances(&answer, &rows, &pairs)?;
         let tested: f64 = pairs.as_slice().iter().map(|pair| pair.weight).sum();
         let (wrong, at_threshold) = judge_pairs(&measured, &pairs, threshold);
-        Ok(Judged { wrong: wrong * tested, tested, units: None, at_threshold: Some(at_threshold), answer })
+        let at_threshold = Some(at_threshold);
+        Ok(Judged { wrong: wrong * tested, tested, units: None, at_threshold, rmse: None, answer })
     }
 }
 
@@ -207,10 +221,11 @@ type Tuple = ([usize; 2], [usize; 2], f64);
 /// Which tuples are in the wrong order; a tie is.
 fn order(answer: Answer, rows: &Rows, split: &Split, tuples: impl Iterator<Item = Tuple>) -> Result<Judged> {
     let (wrong, weights) = wrong_order(&answer.global().transform(rows)?, tuples);
-    let units = split.test.iter().zip(&wrong).filter(|(_, wrong)| **wrong).map(|(&unit, _)| unit).collect();
+    let units =
+        split.test.iter().zip(&wrong).filter(|(_, wrong)| **wrong).map(|(&unit, _)| (unit, 1.0)).collect();
     let sum = wrong.iter().zip(&weights).filter(|(wrong, _)| **wrong).map(|(_, weight)| weight).sum();
     let tested = weights.iter().sum();
-    Ok(Judged { wrong: sum, tested, units: Some(units), at_threshold: None, answer })
+    Ok(Judged { wrong: sum, tested, units: Some(units), at_threshold: None, rmse: None, answer })
 }
 
 /// For each tuple whether its order is wrong in these coordinates, and its weight.
@@ -242,11 +257,8 @@ impl Part {
 impl Labelled {
     /// These rows, missing cells filled in with the means given or else their own.
     pub(super) fn part(&self, rows: &[usize], means: Option<&[f64]>) -> Result<Part> {
-        let own = if means.is_none() { self.gaps.means(&self.data, rows)? } else { None };
-        let mut data = self.gaps.filled(&self.data, rows, means.or(own.as_deref()))?;
-        if self.precomputed {
-            data = Dataset::new(picked(data.rows(), rows)?, data.labels().clone())?;
-        }
+        let own = if means.is_none() { self.gaps.means(self.data.rows(), rows)? } else { None };
+        let data = self.filled(rows, means.or(own.as_deref()), rows)?;
         let chunks = self.chunks.as_ref().map(|chunks| rows.iter().map(|&i| chunks[i]).collect::<Vec<_>>());
         Ok(Part {
             data,
@@ -256,13 +268,17 @@ impl Labelled {
         })
     }
 
+    /// These rows, missing cells filled in; of kernel values only those with the rows learned on.
+    fn filled(&self, rows: &[usize], means: Option<&[f64]>, learned_on: &[usize]) -> Result<Dataset> {
+        let filled = self.gaps.filled(self.data.rows(), rows, means)?;
+        let filled = if self.precomputed { picked(&filled, learned_on)? } else { filled };
+        Ok(Dataset::new(filled, self.data.labels().subset(rows))?)
+    }
+
     fn judge(&self, method: &Configured, split: &Split) -> Result<Judged> {
-        let means = self.gaps.means(&self.data, &split.train)?;
+        let means = self.gaps.means(self.data.rows(), &split.train)?;
         let train = self.part(&split.train, means.as_deref())?;
-        let mut test = self.gaps.filled(&self.data, &split.test, means.as_deref())?;
-        if self.precomputed {
-            test = Dataset::new(picked(test.rows(), &split.train)?, test.labels().clone())?;
-        }
+        let test = self.filled(&split.test, means.as_deref(), &split.train)?;
         let answer = train.learn(method)?;
         let wrong = answer.misclassified(&train.data, &test, method.gmml.k)?;
         let weight = |row: usize| self.weights.as_ref().map_or(1.0, |weights| weights[row]);
@@ -271,8 +287,9 @@ impl Labelled {
         Ok(Judged {
             wrong: units.iter().map(|&row| weight(row)).sum(),
             tested: split.test.iter().map(|&row| weight(row)).sum(),
-            units: Some(units),
+            units: Some(units.into_iter().map(|row| (row, 1.0)).collect()),
             at_threshold: None,
+            rmse: None,
             answer,
         })
     }

@@ -5,11 +5,12 @@ mod material;
 mod model;
 mod report;
 mod splits;
+mod targets;
 mod verdict;
 
 use crate::commands::configured::{Configured, Setup, configure};
 use crate::commands::constraints::{self, Given};
-use crate::commands::dataset::{dataset, rows};
+use crate::commands::dataset::{self, dataset, rows};
 use crate::commands::evaluate::impute::Gaps;
 use crate::commands::evaluate::material::{Labelled, Material, Measure};
 use crate::commands::explain::explain_setting;
@@ -32,6 +33,7 @@ use serde_json::{Value, json};
 use splits::{Run, Split, Units, check_runs, draw_runs};
 use std::path::Path;
 use std::time::Instant;
+use targets::Targeted;
 use verdict::{Over, Verdict};
 
 /// Evaluates every method on the same splits, or a model on rows.
@@ -71,7 +73,8 @@ pub(crate) fn run(args: &Evaluate) -> Result<()> {
     if let (Some(svg), Some(path)) = (svg, &args.svg) {
         write_figure(svg, path, &figure(&subject, &outcomes).to_svg())?;
     }
-    let verdict = Verdict::of(&outcomes, &over(&runs, groups.filter(|_| members.is_none())));
+    let verdict = Verdict::of(&outcomes, &over(&runs, groups.filter(|_| members.is_none())))
+        .map(|verdict| verdict.of_measure(material.measure()));
     if args.json {
         return print_result(&format!("{:#}\n", to_json(&subject, &outcomes, verdict.as_ref())));
     }
@@ -98,6 +101,10 @@ fn material(args: &Evaluate, table: &mut Table, beside: Option<&Labels>) -> Resu
     if let Some(separator) = &target.multilabel {
         let sets = LabelSets::of(table, separator, target.pair_budget)?;
         return Ok(Material::Sets(rows(table)?, sets));
+    }
+    if target.regression {
+        let (targets, gaps) = (dataset::targets(table)?, Gaps::of(table));
+        return Ok(Material::Targeted(Targeted { rows: rows(table)?, targets, gaps }));
     }
     let weights = target.weights.as_ref().map(|name| table.take_column(name)).transpose()?;
     let gaps = Gaps::of(table);

@@ -1,9 +1,10 @@
 //! `mahala evaluate MODEL DATA`: a model judged on rows that it was not learned on.
 
 use crate::commands::constraints;
-use crate::commands::dataset::{labels, rows};
-use crate::commands::evaluate::material::{judge_pairs, wrong_order};
+use crate::commands::dataset::{labels, rows, targets};
+use crate::commands::evaluate::material::{Measure, judge_pairs, wrong_order};
 use crate::commands::evaluate::report::Outcome;
+use crate::commands::evaluate::targets::Losses;
 use crate::commands::evaluate::verdict::{Over, Verdict};
 use crate::commands::{load_model, with_outside};
 use crate::options::evaluate::Evaluate;
@@ -14,7 +15,9 @@ use crate::terminal::progress::Bar;
 use crate::terminal::{format, table};
 use anyhow::{Result, bail};
 use mahala::data::canonical_label;
+use mahala::evaluation::SquaredErrors;
 use mahala::metric::best_threshold;
+use mahala::neighbors::Neighbors;
 use mahala::pairs::Pairs;
 use mahala::{Knn, Labels, Metric, Model, Rows};
 use mahala_io::Table;
@@ -25,9 +28,20 @@ use std::path::Path;
 /// One measure under the model and under the plain distance.
 struct Compared {
     title: String,
-    /// As a share from 0 to 1.
+    /// As a share from 0 to 1, or a number in the units of the targets.
     model: f64,
     plain: f64,
+}
+
+/// What was found of a model.
+#[derive(Default)]
+struct Judgement {
+    compared: Vec<Compared>,
+    verdict: Option<Verdict>,
+    /// Wrong and tested rows, by the rows kept in the model.
+    votes: Option<(usize, usize)>,
+    /// The errors of the means of the rows kept in the model.
+    means: Option<SquaredErrors>,
 }
 
 /// Judges and reports.
@@ -38,17 +52,25 @@ pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
     let mut data = input.read_for(&model, args.data(), args.target.labels_in())?;
     let source = data.source.clone();
     let progress = Bar::spinner(&format!("judging {} on {source}", path.display()));
-    let (compared, verdict, votes) = if args.target.has_pairs() {
-        (of_constraints(args, &model, &mut data)?, None, None)
+    let judged = if args.target.has_pairs() {
+        Judgement { compared: of_constraints(args, &model, &mut data)?, ..Judgement::default() }
+    } else if kept.is_regression() {
+        let targets = targets(&data)?;
+        let rows = rows(&mut data)?;
+        let k = k_of(args, &model, rows.len())?;
+        let means = means_of_the_model(&kept, &rows, &targets, k)?;
+        let (compared, verdict) = means_among_themselves(args, &model, &rows, &targets, k)?;
+        Judgement { compared, verdict, means, ..Judgement::default() }
     } else {
         let labels = labels(&data)?;
         let rows = rows(&mut data)?;
         let k = k_of(args, &model, rows.len())?;
         let votes = votes_of_the_model(&kept, &rows, &labels, k)?;
         let (compared, verdict) = among_themselves(args, &model, &rows, &labels, k)?;
-        (vec![compared], verdict, votes)
+        Judgement { compared: vec![compared], verdict, votes, ..Judgement::default() }
     };
     progress.finish();
+    let Judgement { compared, verdict, votes, means } = judged;
     let n = data.n;
     if args.json {
         let result =
@@ -59,6 +81,7 @@ pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
                 "model": path.display().to_string(), "dataset": source, "n": n,
                 "results": compared.iter().map(result).collect::<Vec<Value>>(),
                 "votes_of_the_model": votes.map(|(wrong, tested)| json!({"wrong": wrong, "tested": tested})),
+                "means_of_the_model": means.map(|errors| json!({"r2": errors.r_squared(), "rmse": errors.rmse()})),
                 "verdict": verdict.as_ref().map(Verdict::to_json),
             }),
         );
@@ -72,6 +95,10 @@ pub(super) fn run(args: &Evaluate, path: &Path) -> Result<()> {
     if let Some((wrong, tested)) = votes {
         let percent = 100.0 * wrong as f64 / tested as f64;
         text += &format!("\nby the rows kept in the model: {wrong} of {tested} wrong ({percent:.2} %)\n");
+    }
+    if let Some(errors) = means {
+        let (r2, rmse) = (errors.r_squared().unwrap_or(f64::NAN), format::rounded(errors.rmse()));
+        text += &format!("\nby the rows kept in the model: R² {r2:.4}, RMSE {rmse}\n");
     }
     text += &verdict.map(|verdict| format!("\n{verdict}\n")).unwrap_or_default();
     print_result(&text)
@@ -109,14 +136,60 @@ fn votes_of_the_model(
             canonical_label(&classes.names()[predicted[i] as usize]) != canonical_label(truth)
         })
         .count();
-    let same = (0..rows.len()).filter(|&i| found.distances(i)[0] == 0.0).count();
-    if 2 * same > rows.len() {
+    note_rows_met_again(&found);
+    Ok(Some((wrong, rows.len())))
+}
+
+/// Rows at distance 0 of one that is kept are most likely these themselves.
+fn note_rows_met_again(found: &Neighbors) {
+    let same = (0..found.len()).filter(|&i| found.distances(i)[0] == 0.0).count();
+    if 2 * same > found.len() {
         let rows = format::count(same as u64, "row");
         print_message(&format!(
             "note: {rows} also among those kept in the model: the error comes out too small"
         ));
     }
-    Ok(Some((wrong, rows.len())))
+}
+
+/// The errors of `predict`, if the model keeps rows with their targets.
+fn means_of_the_model(
+    model: &Model,
+    rows: &Rows,
+    targets: &[f64],
+    k: usize,
+) -> Result<Option<SquaredErrors>> {
+    let Some((kept, of_kept)) = &model.targets else { return Ok(None) };
+    if k > kept.len() {
+        return Ok(None);
+    }
+    let found = Knn::new(kept.clone())?.search(&model.transform(rows)?, k)?;
+    note_rows_met_again(&found);
+    Ok(Some(SquaredErrors::of(targets, &found.mean_targets(of_kept)?)))
+}
+
+/// Each row by the mean of its nearest others, under the model and under the plain distance.
+fn means_among_themselves(
+    args: &Evaluate,
+    model: &Model,
+    rows: &Rows,
+    targets: &[f64],
+    k: usize,
+) -> Result<(Vec<Compared>, Option<Verdict>)> {
+    let of = |z: Rows| Losses::of(targets, &Knn::new(z)?.search_others(k)?.mean_targets(targets)?);
+    let plain = of(Metric::euclidean(rows.columns()).transform(rows)?)?;
+    let learned = of(model.transform(rows)?)?;
+    let r2 = |losses: &Losses| losses.errors.r_squared().unwrap_or(f64::NAN);
+    let compared = |what: &str, model: f64, plain: f64| Compared {
+        title: format!("{what} of the mean of {k} nearest others"),
+        model,
+        plain,
+    };
+    let both = vec![
+        compared("R²", r2(&learned), r2(&plain)),
+        compared("RMSE", learned.errors.rmse(), plain.errors.rmse()),
+    ];
+    let verdict = verdict_over_rows(args, plain.of_rows, learned.of_rows)?;
+    Ok((both, verdict.map(|verdict| verdict.of_measure(Measure::Squares))))
 }
 
 /// Each row by its nearest neighbours among the others, under the model and under the plain distance.
@@ -135,6 +208,12 @@ fn among_themselves(
         model: share(&learned),
         plain: share(&plain),
     };
+    Ok((compared, verdict_over_rows(args, plain, learned)?))
+}
+
+/// The verdict over rows with a loss each, under the plain distance and under the model.
+fn verdict_over_rows(args: &Evaluate, plain: Vec<f64>, learned: Vec<f64>) -> Result<Option<Verdict>> {
+    let tested: Vec<usize> = (0..plain.len()).collect();
     let outcome = |method: Method, name: &str, wrong: Vec<f64>| Outcome {
         wrong: Some(wrong),
         ..Outcome::empty(method, name.to_owned())
@@ -145,9 +224,7 @@ fn among_themselves(
         Some(column) => args.input.read_grouped(args.data(), args.target.labels_in(), Some(column))?.1,
         None => None,
     };
-    let tested: Vec<usize> = (0..rows.len()).collect();
-    let verdict = Verdict::of(&outcomes, &Over::Units(groups.as_ref(), &tested));
-    Ok((compared, verdict))
+    Ok(Verdict::of(&outcomes, &Over::Units(groups.as_ref(), &tested)))
 }
 
 /// 1 for each row that the vote of its nearest others puts into a wrong class.

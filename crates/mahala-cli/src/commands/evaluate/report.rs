@@ -25,10 +25,12 @@ pub(super) struct Outcome {
     pub counts: Vec<Count>,
     /// In percent, one a split.
     pub losses: Vec<f64>,
-    /// How often each unit was decided wrongly, where units are decided one by one.
+    /// The losses of each unit together, where units are decided one by one: how often it was decided wrongly.
     pub wrong: Option<Vec<f64>>,
     /// In percent, one a split, where there is a threshold.
     pub at_threshold: Vec<f64>,
+    /// The root mean squared error, one a split, where numbers are predicted.
+    pub rmse: Vec<f64>,
     /// One a split.
     pub t: Vec<f64>,
     /// One a split.
@@ -61,6 +63,7 @@ impl Outcome {
             losses,
             wrong: None,
             at_threshold,
+            rmse: Vec::new(),
             t,
             reports,
             fit_seconds: 0.0,
@@ -77,9 +80,10 @@ impl Outcome {
             self.losses.push(100.0 * judged.wrong / judged.tested);
             if let Some(wrong) = judged.units {
                 let times = self.wrong.get_or_insert_with(|| vec![0.0; units]);
-                wrong.into_iter().for_each(|unit| times[unit] += 1.0);
+                wrong.into_iter().for_each(|(unit, loss)| times[unit] += loss);
             }
             self.at_threshold.extend(judged.at_threshold);
+            self.rmse.extend(judged.rmse);
             self.t.extend(judged.answer.t);
             self.reports.push(judged.answer.report);
         }
@@ -137,6 +141,15 @@ impl Outcome {
             json["auc_mean"] = json!(1.0 - error_mean / 100.0);
             json["error_at_threshold_mean"] = json!(mean_and_std(&self.at_threshold).0);
         }
+        if measure == Measure::Squares {
+            json["r2_mean"] = json!(1.0 - error_mean / 100.0);
+            json["r2_std"] = json!(error_std / 100.0);
+            json["rmse_mean"] = json!(mean_and_std(&self.rmse).0);
+            // No unit is right or wrong.
+            for key in ["wrong", "tested"] {
+                json.as_object_mut().and_then(|fields| fields.remove(key));
+            }
+        }
         json
     }
 
@@ -144,8 +157,10 @@ impl Outcome {
     fn result(&self, measure: Measure) -> String {
         let (mean, std) = mean_and_std(&self.errors());
         match (measure, &self.counts[..]) {
-            (Measure::Ranking, [_]) => format!("{:.4}", 1.0 - mean / 100.0),
-            (Measure::Ranking, _) => format!("{:.4} ± {:.4}", 1.0 - mean / 100.0, std / 100.0),
+            (Measure::Ranking | Measure::Squares, [_]) => format!("{:.4}", 1.0 - mean / 100.0),
+            (Measure::Ranking | Measure::Squares, _) => {
+                format!("{:.4} ± {:.4}", 1.0 - mean / 100.0, std / 100.0)
+            }
             (_, [Count { wrong, tested }]) => format!("{wrong}/{tested} = {mean:.2}"),
             _ => format!("{mean:.2} ± {std:.2}"),
         }
@@ -159,6 +174,7 @@ impl Measure {
             Self::Votes => "nearest-neighbour error",
             Self::Ranking => "1 - area under the ROC curve",
             Self::Order => "tuples in wrong order",
+            Self::Squares => "1 - R² of the mean of nearest neighbours",
         }
     }
 
@@ -168,6 +184,7 @@ impl Measure {
             Self::Votes => &["error %"],
             Self::Ranking => &["AUC", "error %"],
             Self::Order => &["wrong order %"],
+            Self::Squares => &["R²", "RMSE"],
         }
     }
 }
@@ -192,6 +209,7 @@ pub(super) fn figure(subject: &Subject, outcomes: &[Outcome]) -> BarPlot {
         Measure::Votes => ("Error of nearest neighbours on held-out rows", "error, %"),
         Measure::Ranking => ("Held-out pairs: 1 − area under the ROC curve", "1 − AUC, %"),
         Measure::Order => ("Held-out tuples in the wrong order", "wrong order, %"),
+        Measure::Squares => ("Held-out rows: variance of the targets not explained", "1 − R², %"),
     };
     BarPlot {
         title: title.into(),
@@ -210,6 +228,7 @@ pub(super) fn to_text(subject: &Subject, outcomes: &[Outcome], verdict: Option<&
     let of = match (subject.tuples, subject.classes) {
         (Some((count, noun)), _) => format::count(count as u64, noun),
         (None, Some(classes)) => format!("{classes} classes"),
+        (None, None) if subject.measure == Measure::Squares => "a number each".into(),
         (None, None) => "several labels a row".into(),
     };
     let verdict = verdict.map(|verdict| format!("\n{verdict}\n")).unwrap_or_default();
@@ -227,6 +246,9 @@ pub(super) fn table_of(measure: Measure, outcomes: &[Outcome]) -> String {
         let mut row = vec![outcome.name.clone(), outcome.result(measure)];
         if measure == Measure::Ranking {
             row.push(format!("{:.2}", mean_and_std(&outcome.at_threshold).0));
+        }
+        if measure == Measure::Squares {
+            row.push(format::rounded(mean_and_std(&outcome.rmse).0));
         }
         row.extend([
             if outcome.t.is_empty() { "–".into() } else { format!("{:.3}", mean_and_std(&outcome.t).0) },

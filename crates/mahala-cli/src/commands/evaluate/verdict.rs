@@ -1,5 +1,6 @@
 //! Whether learning is worth it on this data: the best method beside the plain distance.
 
+use crate::commands::evaluate::material::Measure;
 use crate::commands::evaluate::report::Outcome;
 use crate::options::method::Method;
 use mahala::Labels;
@@ -17,6 +18,7 @@ pub(super) struct Verdict {
     /// What the intervals are taken over.
     over: &'static str,
     units: usize,
+    measure: Measure,
 }
 
 /// How many points of error a method saves.
@@ -63,7 +65,12 @@ impl Verdict {
                 ("groups", seen.len())
             }
         };
-        (!gains.is_empty()).then_some(Self { gains, over: what, units })
+        (!gains.is_empty()).then_some(Self { gains, over: what, units, measure: Measure::Votes })
+    }
+
+    /// The same gains of another measure.
+    pub(super) fn of_measure(self, measure: Measure) -> Self {
+        Self { measure, ..self }
     }
 
     /// The method that saves most; of equals the one named first.
@@ -125,15 +132,31 @@ impl fmt::Display for Verdict {
         let (name, saved) = (&best.name, points(best.interval.mean));
         let interval =
             format!("95 % interval {} to {}", points(best.interval.low), points(best.interval.high));
+        let explains = self.measure == Measure::Squares;
         match best.worth() {
+            Worth::Better if explains => write!(
+                f,
+                "Learning is worth it on this data: {name} explains {saved} points more of the targets' variance (R²) than \
+                 the plain distance ({interval})."
+            ),
             Worth::Better => write!(
                 f,
                 "Learning is worth it on this data: {name} has {saved} points less error than the plain distance ({interval})."
+            ),
+            Worth::Chance if explains => write!(
+                f,
+                "Learning is not shown to be worth it on this data: {name}, the best, explains {saved} points more of the \
+                 targets' variance (R²), which may be chance ({interval})."
             ),
             Worth::Chance => write!(
                 f,
                 "Learning is not shown to be worth it on this data: {name}, the best, saves {saved} points of error, which may \
                  be chance ({interval})."
+            ),
+            Worth::Worse if explains => write!(
+                f,
+                "Learning does harm on this data: every method explains less of the targets' variance (R²) than the plain \
+                 distance ({name}, the best, {saved} points, {interval})."
             ),
             Worth::Worse => write!(
                 f,

@@ -2,7 +2,7 @@
 
 use crate::commands::configured::{Configured, Setup, configure};
 use crate::commands::constraints::{Given, chunks, given_pairs, one_table};
-use crate::commands::dataset::{dataset, rows};
+use crate::commands::dataset::{dataset, rows, targets};
 use crate::commands::described;
 use crate::commands::explain::explain_setting;
 use crate::commands::fit::choice::in_words;
@@ -69,6 +69,7 @@ pub(super) fn fit_method(
             let training = Training::Chunklets(&rows, &chunklets);
             from_constraints(args, &method, data, (&training, rows.len()), None)?
         }
+        _ if args.target.regression => from_targets(args, &method, data)?,
         _ => from_labels(args, &method, data, groups)?,
     };
     if let Some(k) = args.learn.k {
@@ -120,6 +121,23 @@ fn from_labels(
     };
     // Without two classes there is nothing to tell apart.
     model.threshold = threshold.ok();
+    Ok((model, report))
+}
+
+/// Learns from labels that are numbers; the rows are kept with them.
+fn from_targets(args: &Fit, method: &Configured, table: &mut Table) -> Result<(Model, Report)> {
+    let targets = targets(table)?;
+    let rows = rows(table)?;
+    let learned = learn(args, method, &Training::Targets(&rows, &targets), table)?;
+    let keep = keeps_rows(args, rows.len(), learned.metric.rank());
+    let report = learned.report.clone();
+    let standardize = method.gmml.standardize;
+    let mut model = learned.into_model(method.learner()?, standardize, table.names.clone(), None, None)?;
+    model.params["regression"] = json!(true);
+    if keep {
+        model.targets = Some((model.transform(&rows)?, targets));
+    }
+    model.keep_training_means(&rows);
     Ok((model, report))
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Fit) -> Result<()> {
 /// Said where `predict` will need the training rows again.
 pub(super) fn rows_not_kept(data: &Table, model: &Model) -> Option<String> {
     let note = "the training rows are not kept in the model; `predict` will want them with --train";
-    (data.labels.is_some() && model.references.is_none()).then(|| note.to_owned())
+    (data.labels.is_some() && model.references.is_none() && model.targets.is_none()).then(|| note.to_owned())
 }
 
 pub(super) fn is_stdout(args: &Fit) -> bool {

@@ -34,5 +34,7 @@ pub(super) fn minimised(method: Method) -> &'static str {
         Method::Oasis => "online: hinges of triplets of a similarity xᵀWy",
         Method::Loreta => "online: as oasis, at a fixed rank",
         Method::Moml => "online: hinges of triplets of distances",
+        Method::GmmlRegression => "tr(AS) + tr(A⁻¹D), of pairs graded by targets",
+        Method::Mlkr => "squared errors of a soft leave-one-out mean",
     }
 }

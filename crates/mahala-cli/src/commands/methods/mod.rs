@@ -80,15 +80,22 @@ fn title(method: Method) -> String {
 const SOURCES: [(&str, char); 5] =
     [("labels", 'L'), ("pairs", 'P'), ("triplets", 'T'), ("quadruplets", 'Q'), ("chunks", 'C')];
 
+/// The letter, in the place of labels, of a method that learns from labels that are numbers.
+const TARGETS: char = 'N';
+
 fn all(methods: &[Method]) -> String {
-    let mut text = format!("  {:<12} {:<10} {}\n  {}\n", "method", "from", "minimises", "─".repeat(76));
+    let mut text = format!("  {:<15} {:<10} {}\n  {}\n", "method", "from", "minimises", "─".repeat(78));
     for &method in methods {
         let from = learns_from(method);
         let letter = |(name, letter): &(&str, char)| if from.contains(name) { *letter } else { '·' };
-        let letters: Vec<String> = SOURCES.iter().map(|source| letter(source).to_string()).collect();
-        text += &format!("  {:<12} {:<10} {}\n", method.name(), letters.join(" "), minimised(method));
+        let mut letters: Vec<String> = SOURCES.iter().map(|source| letter(source).to_string()).collect();
+        if method.is_regression() {
+            letters[0] = TARGETS.to_string();
+        }
+        text += &format!("  {:<15} {:<10} {}\n", method.name(), letters.join(" "), minimised(method));
     }
-    text + "\nL labels, P pairs, T triplets, Q quadruplets, C chunks of rows known to be of one class.\n\
+    text + "\nL labels, P pairs, T triplets, Q quadruplets, C chunks of rows known to be of one class,\n\
+            N labels that are numbers (--regression).\n\
             mahala methods NAME lists the parameters of one.\n"
 }
 
@@ -146,7 +153,7 @@ mod tests {
                 let whole = !parameter.kind.is_empty() && !parameter.allowed.is_empty();
                 assert!(whole && !parameter.meaning.is_empty(), "{}: {}", method.name(), parameter.name);
             }
-            assert!(minimised(method).chars().count() <= 53, "{}", method.name());
+            assert!(minimised(method).chars().count() <= 51, "{}", method.name());
         }
     }
 }

@@ -145,5 +145,21 @@ const OF_METHODS: &[(&[&str], &str, Words)] = &[
     (&["robust-gmml"], "t", (NUMBER, SHARE, "the place on the geodesic from the inverse of S to D")),
     (&["robust-gmml"], "lambda", (NUMBER, "0 or above", "added beside eigenvalues of 1 on average")),
     (&["robust-gmml"], "shrinkage", (NUMBER, "above 0 and at most 1", "how far both estimators are shrunk")),
+    (
+        &["gmml-regression"],
+        "t",
+        (OPEN_NUMBER, SHARE, "the place on the geodesic; null: by the error of held-out rows"),
+    ),
+    (&["gmml-regression"], "bandwidth", (NUMBER, ABOVE, "h, in standard deviations of the targets")),
+    (&["gmml-regression"], "slices", (INTEGER, "at least 2", "the most slices of the targets")),
+    (&["gmml-regression"], "shrinkage", (NUMBER, SHARE, "how far S and D are shrunk to their diagonals")),
+    (&["gmml-regression"], "selection_rows", (INTEGER, "at least 10", "t is chosen on at most so many rows")),
+    (&["gmml-regression"], "k", (INTEGER, ONE, "neighbours whose mean is the prediction")),
+    (
+        &["mlkr"],
+        "standardize",
+        (SWITCH, "true or false", "divide columns by their standard deviations first"),
+    ),
+    (&["mlkr"], "start", ("text or rows", "auto, identity, pca, or {\"given\": rows}", "the first L")),
     (&["oasis"], "aggressiveness", (NUMBER, ABOVE, "C, the largest step")),
 ];

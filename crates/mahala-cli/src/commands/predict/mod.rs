@@ -1,5 +1,6 @@
 //! `mahala predict`: the class of each row, by a vote of its nearest neighbours.
 
+mod regression;
 mod score;
 
 use crate::commands::dataset::{labels, transformed};
@@ -24,6 +25,9 @@ use std::path::Path;
 /// Predicts and writes `row[,id],prediction,votes`, and probabilities if asked for.
 pub(crate) fn run(args: &Predict) -> Result<()> {
     let mut model = load_model(&args.model)?;
+    if model.is_regression() {
+        return regression::run(args, model);
+    }
     if args.train.is_some() {
         // Those kept in the model lie in the span of the training rows, where votes are exact without the rest.
         model = with_outside(model);
