@@ -111,6 +111,7 @@ fn targets(folder: &Path) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         target("model", seeds::models()?, |_, bytes| Ok(Model::from_bytes(bytes).is_ok())),
         target("moments", seeds::moments()?, |_, bytes| Ok(Moments::from_bytes(bytes).is_ok())),
         target("csv", seeds::csv(), |path, _| both_ways(path)),
+        target("jsonl", seeds::jsonl(), |path, _| both_ways(path)),
         target("npy", seeds::npy()?, |path, _| both_ways(path)),
         target("npz", seeds::npz()?, |path, _| {
             whole(path, &ReadOptions { array: Some("X".into()), ..options() })

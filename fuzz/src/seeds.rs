@@ -51,6 +51,12 @@ pub(crate) fn csv() -> Vec<Vec<u8>> {
     vec![CSV.into(), semicolons.into(), CSV.replace('\n', "\r\n").into(), b"1,2\n3,4\n".to_vec()]
 }
 
+pub(crate) fn jsonl() -> Vec<Vec<u8>> {
+    let flat = "{\"a\":1,\"b\":2.5,\"class\":\"u\"}\n{\"b\":-3e-7,\"a\":true,\"class\":\"v\\u00e9\"}\n{\"a\":4,\"b\":5,\"class\":\"u\"}\n";
+    let lists = "{\"id\":1,\"e\":[1,2,3],\"class\":1}\n{\"id\":2,\"e\":[4,5,6],\"class\":2}\n";
+    vec![flat.into(), lists.into()]
+}
+
 pub(crate) fn libsvm() -> Vec<Vec<u8>> {
     vec![LIBSVM.into()]
 }

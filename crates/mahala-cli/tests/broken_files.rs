@@ -203,8 +203,8 @@ fn files_that_cannot_be_read_are_refused() {
     std::fs::create_dir(place.path("empty")).expect("a folder");
     place.refuses(
         "fit empty --label y -o m.st",
-        "error: empty: the folder has no tables: it is empty\nhint: files of a folder must end with .csv, .tsv, .txt or \
-         .parquet, or with .gz or .zst after that",
+        "error: empty: the folder has no tables: it is empty\nhint: files of a folder must end with .csv, .tsv, .txt, \
+         .parquet or .jsonl, or with .gz or .zst after that",
     );
     place.write("t.csv.gz", [0x1f, 0x8b, 8, 0, 0]);
     place.refuses(

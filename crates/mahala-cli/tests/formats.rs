@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, npy, numbers};
+use common::{Place, cells, npy, numbers};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::data_type::{DoubleType, Int32Type};
@@ -52,8 +52,20 @@ fn libsvm(rows: &[Vec<f64>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// One object a line, from a table without quotation marks.
+fn jsonl(csv: &str) -> String {
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let names = lines.next().expect("a header");
+    let line = |cells: Vec<&str>| {
+        let members: Vec<String> =
+            names.iter().zip(cells).map(|(name, cell)| format!("\"{name}\": {cell}")).collect();
+        format!("{{{}}}\n", members.join(", "))
+    };
+    lines.map(line).collect()
+}
+
 #[test]
-fn one_table_in_seven_formats_gives_one_model() {
+fn one_table_in_eight_formats_gives_one_model() {
     let place = Place::new();
     let wine = place.text("wine.csv");
     let rows = numbers(&wine, 14);
@@ -62,6 +74,8 @@ fn one_table_in_seven_formats_gives_one_model() {
     place.write("wine.npy", npy(&rows));
     place.write("wine.svm", libsvm(&rows));
     place.write("wine.parquet", parquet(&rows));
+    place.write("wine.jsonl", jsonl(&wine));
+    place.write("wine.ndjson.gz", gzip(jsonl(&wine).as_bytes()));
     let model = |name: &str, label: &str, stdin: &[u8]| {
         let ran = place.run_on(&format!("fit {name} {label} -o m.st"), stdin);
         assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
@@ -76,6 +90,8 @@ fn one_table_in_seven_formats_gives_one_model() {
         ("wine.npy", "--label -1"),
         ("wine.svm", ""),
         ("wine.parquet", "--label label"),
+        ("wine.jsonl", "--label label"),
+        ("wine.ndjson.gz", "--label label"),
     ] {
         assert!(model(name, label, b"") == csv, "{name} gives another model");
     }
@@ -83,7 +99,51 @@ fn one_table_in_seven_formats_gives_one_model() {
     assert!(model("-", "--label label", &gzip(wine.as_bytes())) == csv);
     assert!(model("-", "--label 14", &npy(&rows)) == csv);
     assert!(model("-", "--label label", &parquet(&rows)) == csv);
+    assert!(model("-", "--label label", jsonl(&wine).as_bytes()) == csv);
     assert!(model("-", "--format libsvm", libsvm(&rows).as_bytes()) == csv);
+}
+
+#[test]
+fn json_lines_go_the_whole_way_in_memory_and_in_a_stream() {
+    let place = Place::new();
+    let wine = place.text("wine.csv");
+    // The order of the keys of a line means nothing, and embeddings come as lists.
+    let plain = jsonl(&wine);
+    let turned = plain.lines().enumerate().map(|(i, line)| {
+        let mut members: Vec<&str> = line.trim_matches(['{', '}']).split(", ").collect();
+        members.rotate_left(if i == 0 { 0 } else { i % 14 });
+        format!("{{{}}}\n", members.join(", "))
+    });
+    place.write("wine.jsonl", turned.collect::<String>());
+    for stream in ["", "--stream"] {
+        for name in ["wine.csv", "wine.jsonl"] {
+            place.ok(&format!("fit {name} --label label --method gmml --t 0.3 --keep-rows always {stream} -o {name}{stream}.st"));
+        }
+        assert!(
+            place.read(&format!("wine.jsonl{stream}.st")) == place.read(&format!("wine.csv{stream}.st")),
+            "{stream}"
+        );
+        let [csv, lines] = ["wine.csv", "wine.jsonl"].map(|name| {
+            let predicted = place.ok(&format!("predict wine.csv.st {name} --label label {stream}")).stdout;
+            (predicted, place.ok(&format!("transform wine.csv.st {name} --label label {stream}")).stdout)
+        });
+        assert!(csv == lines, "{stream}");
+    }
+    let rows = cells(&wine);
+    let lists = rows[1..]
+        .iter()
+        .map(|row| format!("{{\"e\":[{}],\"class\":\"w{}\"}}\n", row[..13].join(","), row[13]));
+    place.write("lists.jsonl", lists.collect::<String>());
+    place.ok("fit lists.jsonl --label class --method gmml --t 0.3 -o lists.st");
+    assert_eq!(place.model("lists.st").feature_names[12], "e.12");
+    let matrix = |name: &str| place.model(name).metric.matrix().expect("a matrix");
+    assert!(matrix("lists.st") == matrix("wine.csv.st"));
+    place.refuses(
+        "predict lists.st wine.jsonl",
+        "error: wine.jsonl: the model needs columns that the file does not have: e.0, e.1, e.2, e.3, e.4, e.5, e.6, e.7, e.8, e.9, \
+         e.10, e.11, e.12; the file has alcohol, malic_acid, ash, alcalinity_of_ash, magnesium, total_phenols, flavanoids, \
+         nonflavanoid_phenols, proanthocyanins, color_intensity, hue, od280/od315_of_diluted_wines, proline, label",
+    );
 }
 
 #[test]

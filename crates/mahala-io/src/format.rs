@@ -25,6 +25,7 @@ pub(crate) fn find_format(path: &Path, source: &Source, options: &ReadOptions) -
         }
         (Some(told), _) => told,
         (None, Some((seen, _))) => seen,
+        (None, None) if source.begins_with_object => Format::Jsonl,
         (None, None) => format_of_name(path),
     };
     check_options(format, source, options)?;
@@ -40,6 +41,7 @@ fn check_options(format: Format, source: &Source, options: &ReadOptions) -> Resu
         Format::Npz => "an NPZ",
         Format::Libsvm => "a LIBSVM",
         Format::Parquet => "a Parquet",
+        Format::Jsonl => "a JSON Lines",
     };
     let text_only =
         [("--delimiter", options.delimiter.is_some()), ("--header", options.header != Header::Auto)];
@@ -78,6 +80,7 @@ pub(crate) fn format_of_name(path: &Path) -> Format {
         Some("npz") => Format::Npz,
         Some("svm" | "libsvm" | "svmlight") => Format::Libsvm,
         Some("parquet" | "pq") => Format::Parquet,
+        Some("jsonl" | "ndjson" | "json") => Format::Jsonl,
         _ => Format::Csv,
     }
 }

@@ -43,7 +43,7 @@ impl LabelFile {
             Format::Npy => return Self::of_array(source, &plain),
             Format::Csv => None,
             Format::Tsv => Some(b'\t'),
-            Format::Npz | Format::Libsvm | Format::Parquet => {
+            Format::Npz | Format::Libsvm | Format::Parquet | Format::Jsonl => {
                 return Err(ReadError::new(
                     name,
                     "labels are read from NPY files and from text with one column",

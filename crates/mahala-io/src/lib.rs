@@ -1,9 +1,9 @@
 //! Tables from files, and files written whole.
 //!
 //! ```text
-//! CSV, TSV ──▶ blocks of text ──┐
-//! Parquet ───▶ blocks of columns ┴▶ Stream ─▶ Block, Block, … ─▶ Table
-//! NPY, NPZ, LIBSVM ──────────────────────────▶ Block, Block, … ─▶ Table
+//! CSV, TSV, JSON Lines ──▶ blocks of text ──┐
+//! Parquet ──────────────▶ blocks of columns ┴▶ Stream ─▶ Block, Block, … ─▶ Table
+//! NPY, NPZ, LIBSVM ─────────────────────────────────────▶ Block, Block, … ─▶ Table
 //! ```
 //!
 //! - [`read_table`] reads all rows of a file, of a folder or of a pattern into memory; a [`Stream`] gives one [`Block`]
@@ -38,10 +38,13 @@ mod cell;
 mod column_ref;
 mod columns;
 mod csv;
+mod cutter;
 mod decimal_mark;
 mod error;
+mod fields;
 mod format;
 mod glob;
+mod jsonl;
 pub mod judgements;
 mod label_file;
 mod libsvm;

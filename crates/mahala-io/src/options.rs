@@ -48,6 +48,8 @@ pub enum Format {
     Npz,
     /// Apache Parquet
     Parquet,
+    /// JSON Lines: one object a line, whose keys name the columns
+    Jsonl,
 }
 
 /// How a file is to be read.

@@ -51,7 +51,7 @@ pub fn read_records(path: &Path, options: &ReadOptions) -> Result<Records, ReadE
     match find_format(path, &source, options)? {
         Format::Csv => csv::read_records(source, delimiter, options),
         Format::Tsv => csv::read_records(source, delimiter.or(Some(b'\t')), options),
-        Format::Npy | Format::Npz | Format::Libsvm | Format::Parquet => {
+        Format::Npy | Format::Npz | Format::Libsvm | Format::Parquet | Format::Jsonl => {
             Err(ReadError::new(source.name, "this table must be CSV or TSV"))
         }
     }

@@ -14,6 +14,8 @@ pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) reader: Box<dyn BufRead>,
     pub(crate) magic: Option<Magic>,
+    /// Whether a JSON object seems to begin here.
+    pub(crate) begins_with_object: bool,
     /// The file itself, if it is a regular file that is not compressed.
     plain: Option<PathBuf>,
     /// The number of bytes of a member of an archive.
@@ -85,12 +87,13 @@ impl Source {
             (head, reader) = peek(&name, unpacked)?;
         }
         let plain = plain.filter(|_| !zipped && !packed);
-        Ok(Self { magic: magic(&head), plain, length: None, name, reader })
+        let begins_with_object = begins_with_object(&head);
+        Ok(Self { magic: magic(&head), begins_with_object, plain, length: None, name, reader })
     }
 
     /// A member of an archive, with the number of bytes that the archive says it has.
     pub(crate) fn of_member(name: String, reader: Box<dyn BufRead>, length: u64) -> Self {
-        Self { name, reader, magic: None, plain: None, length: Some(length) }
+        Self { name, reader, magic: None, begins_with_object: false, plain: None, length: Some(length) }
     }
 
     /// The number of bytes, where it is known before reading.
@@ -161,6 +164,12 @@ fn magic(head: &[u8]) -> Option<Magic> {
     let known =
         OTHERS.iter().find(|other| head.starts_with(other.0) && (other.0.len() > 6 || binary(other.0)));
     known.map(|&(_, name, remedy)| Magic::Other(name, remedy))
+}
+
+/// A brace and a key in quotation marks, which no table of text begins with.
+fn begins_with_object(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
+    text.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
 }
 
 fn peek(name: &str, mut reader: Box<dyn BufRead>) -> Result<(Vec<u8>, Box<dyn BufRead>), ReadError> {

@@ -4,7 +4,6 @@
 //! anything else comes (spaces, missing cells, decimal commas, text) is read again by the careful reader of records,
 //! which has the last word and all the messages. Blocks with quotation marks are its work altogether.
 
-use std::io::{BufRead, Read};
 use std::mem;
 use std::sync::Arc;
 
@@ -13,27 +12,22 @@ use crate::cell::{is_infinity, is_missing};
 use crate::columns::Plan;
 use crate::csv::dialect::{Shape, TextTable};
 use crate::csv::parse_float::number;
-use crate::csv::record::{LONGEST, RecordReader};
+use crate::csv::record::RecordReader;
 use crate::csv::{header_only, read_row};
+use crate::cutter::Cutter;
 use crate::decimal_mark::DecimalMarks;
 use crate::error::ReadError;
 use crate::missing::{RowLabel, RowPolicy};
 use crate::options::ReadOptions;
 use crate::source::Source;
 
-/// Bytes of a block: some thousand rows, and small beside the memory of a machine.
-const BLOCK: usize = 1 << 22;
-
 /// A text file that is cut into blocks.
 pub(crate) struct TextFile {
     context: Arc<Context>,
     pub(crate) notes: Vec<String>,
-    reader: Box<dyn BufRead>,
-    /// What was read behind the end of the last record.
-    carried: Vec<u8>,
+    cutter: Cutter,
     next_line: u64,
     blocks: u64,
-    ended: bool,
 }
 
 /// What the blocks of one file share.
@@ -84,7 +78,8 @@ impl TextFile {
         let policy = Arc::new(RowPolicy::new(&name, "line", &plan, options, keeps_gaps));
         let context = Arc::new(Context { name, plan, policy, shape, options: options.clone(), roles });
         let (reader, next_line) = text.records.into_rest();
-        Ok(Self { context, notes, reader, carried: Vec::new(), next_line, blocks: 0, ended: false })
+        let cutter = Cutter::new(&context.name, reader);
+        Ok(Self { context, notes, cutter, next_line, blocks: 0 })
     }
 
     /// The file, as the user named it.
@@ -104,45 +99,20 @@ impl TextFile {
 
     /// The next block; `None` at the end.
     pub(crate) fn next_block(&mut self) -> Result<Option<TextBlock>, ReadError> {
-        let mut bytes = mem::take(&mut self.carried);
-        let mut wanted = BLOCK;
-        while !self.ended {
-            self.fill(&mut bytes, wanted)?;
-            let end =
-                if self.ended { bytes.len() } else { end_of_records(&bytes, self.context.shape.delimiter) };
-            if end > 0 {
-                self.carried = bytes.split_off(end);
-                break;
-            }
-            // One record longer than a block.
-            wanted = 2 * bytes.len();
-            if wanted > 2 * LONGEST {
-                break;
-            }
-        }
-        if bytes.is_empty() {
+        let delimiter = self.context.shape.delimiter;
+        let Some(bytes) = self.cutter.next(|bytes| end_of_records(bytes, delimiter))? else {
             return if self.blocks == 0 { Err(header_only(&self.context.name)) } else { Ok(None) };
-        }
+        };
         let (first_line, (lines, quoted)) = (self.next_line, survey(&bytes));
         self.next_line += lines;
         self.blocks += 1;
         let (context, first) = (Arc::clone(&self.context), self.blocks == 1);
         Ok(Some(TextBlock { context, bytes, first_line, quoted, first }))
     }
-
-    /// Reads up to so many bytes; fewer at the end of the file alone.
-    fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> Result<(), ReadError> {
-        let missing = wanted.saturating_sub(bytes.len());
-        bytes.reserve_exact(missing);
-        let read = self.reader.by_ref().take(missing as u64).read_to_end(bytes);
-        let read = read.map_err(|error| ReadError::read(&self.context.name, error))?;
-        self.ended = read < missing;
-        Ok(())
-    }
 }
 
 /// How many lines end, and whether there is a quotation mark. Sums of bytes are what compilers make wide.
-fn survey(bytes: &[u8]) -> (u64, bool) {
+pub(crate) fn survey(bytes: &[u8]) -> (u64, bool) {
     let (mut lines, mut quotes) = (0, 0);
     for chunk in bytes.chunks(128) {
         let count = |wanted: u8| chunk.iter().map(|&byte| u8::from(byte == wanted)).sum::<u8>();

@@ -174,7 +174,7 @@ fn read_head(name: &str, reader: &mut dyn BufRead) -> Result<(Vec<u8>, bool), Re
     Ok((head, whole))
 }
 
-fn check_encoding(name: &str, head: &[u8]) -> Result<(), ReadError> {
+pub(crate) fn check_encoding(name: &str, head: &[u8]) -> Result<(), ReadError> {
     // A byte order mark, or the first letter alone, with its three zeros.
     let wide = head.starts_with(b"\xFF\xFE\0\0")
         || head.starts_with(b"\0\0\xFE\xFF")

@@ -2,7 +2,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod dialect;
-mod parse_float;
+pub(crate) mod parse_float;
 pub(crate) mod record;
 
 use crate::cell::{Cell, parse_cell};
@@ -84,7 +84,7 @@ fn refuse(bad: Cell, place: String, cell: &[u8]) -> ReadError {
 }
 
 /// What to do about text: a column that begins with text is probably text altogether.
-fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
+pub(crate) fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
     let name = shell(name);
     if options.features.is_some() {
         "the model needs numbers in this column".to_owned()

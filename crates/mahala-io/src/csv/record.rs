@@ -6,10 +6,8 @@
 use std::io::{BufRead, Read};
 use std::ops::Range;
 
+use crate::cutter::LONGEST;
 use crate::error::{ReadError, at, excerpt};
-
-/// A record longer than this is taken for something other than a table.
-pub(crate) const LONGEST: usize = 1 << 28;
 
 /// Reads one record after the other into the same memory.
 pub(crate) struct RecordReader<R> {

@@ -5,6 +5,7 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::FileReader;
 use parquet::schema::types::Type;
 
+use crate::fields::LONGEST_LIST;
 use crate::parquet::column::{Kind, read_levels};
 
 /// The definition levels that tell null lists, empty ones, and null values apart.
@@ -22,9 +23,6 @@ pub(crate) struct List {
     pub(crate) levels: Levels,
     pub(crate) width: usize,
 }
-
-/// Longer lists are taken for something other than rows of numbers.
-const LONGEST: i64 = 1 << 20;
 
 /// The levels of a field that is a list of single values; `None` if it is anything else.
 pub(crate) fn levels(field: &Type) -> Option<Levels> {
@@ -60,9 +58,9 @@ pub(crate) fn width(file: &dyn FileReader, leaf: usize, kind: Kind, levels: Leve
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
         let (rows, values) = (group.metadata().num_rows(), group.metadata().column(leaf).num_values());
-        if values > rows.saturating_mul(LONGEST) {
+        if values > rows.saturating_mul(LONGEST_LIST as i64) {
             let message =
-                format!("{values} values for {rows} rows: lists of more than {LONGEST} are no rows");
+                format!("{values} values for {rows} rows: lists of more than {LONGEST_LIST} are no rows");
             return Err(ParquetError::General(message));
         }
         let mut reader = group.get_column_reader(leaf)?;

@@ -10,9 +10,9 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
 
-use crate::column_ref::ColumnRef;
 use crate::columns::{Columns, Plan, plan};
 use crate::error::{ReadError, shell};
+use crate::fields::{FieldShape, in_terms_of_columns};
 use crate::options::ReadOptions;
 use crate::parquet::column::Kind;
 use crate::parquet::lists::{List, levels, width};
@@ -33,7 +33,8 @@ pub(crate) fn layout(name: &str, file: &dyn FileReader, options: &ReadOptions) -
     let roots = roots(file).map_err(|error| damaged(name, error))?;
     let fields: Vec<Field> = roots.iter().flat_map(Root::fields).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-    let mut options = of_the_fields(name, &roots, options)?;
+    let shapes: Vec<&FieldShape> = roots.iter().map(|root| &root.shape).collect();
+    let mut options = in_terms_of_columns(name, &shapes, options)?;
     let skips_index = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
@@ -44,7 +45,7 @@ pub(crate) fn layout(name: &str, file: &dyn FileReader, options: &ReadOptions) -
 
 /// A top-level field of the schema.
 struct Root {
-    name: String,
+    shape: FieldShape,
     /// The leaf with its values, unless it is nested.
     leaf: Option<(usize, Kind)>,
     list: Option<List>,
@@ -59,23 +60,20 @@ pub(crate) struct Field {
 }
 
 impl Root {
-    /// One column, or `name.0`, `name.1`, … for lists.
+    /// The columns that it becomes.
     fn fields(&self) -> Vec<Field> {
-        let Self { name, leaf, list } = self;
-        match list {
-            None => vec![Field { name: name.clone(), column: *leaf, list: None }],
-            Some(list) => (0..list.width)
-                .map(|j| Field { name: format!("{name}.{j}"), column: *leaf, list: Some((*list, j)) })
-                .collect(),
-        }
+        let list = |j| self.list.map(|list| (list, j));
+        let columns = self.shape.columns().into_iter().enumerate();
+        columns.map(|(j, name)| Field { name, column: self.leaf, list: list(j) }).collect()
     }
 }
 
 fn roots(file: &dyn FileReader) -> Result<Vec<Root>, ParquetError> {
     let schema = file.metadata().file_metadata().schema_descr();
     let fields = schema.root_schema().get_fields();
+    let shape = |name: &str| FieldShape { name: name.to_owned(), width: None };
     let mut roots: Vec<Root> =
-        fields.iter().map(|field| Root { name: field.name().to_owned(), leaf: None, list: None }).collect();
+        fields.iter().map(|field| Root { shape: shape(field.name()), leaf: None, list: None }).collect();
     for leaf in 0..schema.num_columns() {
         let root = schema.get_column_root_idx(leaf);
         let column = schema.column(leaf);
@@ -88,41 +86,10 @@ fn roots(file: &dyn FileReader) -> Result<Vec<Root>, ParquetError> {
         {
             roots[root].leaf = Some((leaf, kind));
             roots[root].list = Some(List { levels, width });
+            roots[root].shape.width = Some(width);
         }
     }
     Ok(roots)
-}
-
-/// The options, with columns named as the fields of the file put into terms of the columns that lists become.
-///
-/// Positions count the fields of the file; leaving out a field of lists leaves out all its columns.
-fn of_the_fields(source: &str, roots: &[Root], options: &ReadOptions) -> Result<ReadOptions, ReadError> {
-    let mut options = options.clone();
-    if roots.iter().all(|root| root.list.is_none()) {
-        return Ok(options);
-    }
-    let names: Vec<String> = roots.iter().map(|root| root.name.clone()).collect();
-    let columns: Vec<String> = roots.iter().flat_map(Root::fields).map(|field| field.name).collect();
-    let is_column = |column: &ColumnRef| columns.contains(&column.0);
-    let mut ignore = Vec::new();
-    for column in &options.ignore {
-        if is_column(column) && !names.contains(&column.0) {
-            ignore.push(column.clone());
-            continue;
-        }
-        let found = column.resolve(source, &names)?;
-        ignore.extend(found.into_iter().flat_map(|j| roots[j].fields()).map(|field| ColumnRef(field.name)));
-    }
-    options.ignore = ignore;
-    if let Some(label) = options.label.take_if(|label| !is_column(label)) {
-        let root = &roots[label.resolve_one(source, &names)?];
-        if root.list.is_some() {
-            let message = format!("column '{}' has lists, and a label is one value", root.name);
-            return Err(ReadError::new(source, message).hint("name the column of labels with --label"));
-        }
-        options.label = Some(ColumnRef(root.name.clone()));
-    }
-    Ok(options)
 }
 
 /// Row labels are not features; they are kept only if the user or the model names them.

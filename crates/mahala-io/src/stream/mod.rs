@@ -24,6 +24,7 @@ use crate::decimal_mark::DecimalMarks;
 use crate::error::{ReadError, count, list};
 use crate::format::find_format;
 use crate::glob::expand;
+use crate::jsonl::blocks::{LineBlock, LineFile};
 use crate::missing::{RowPolicy, Tally};
 use crate::options::{Format, Missing, ReadOptions};
 use crate::parquet::blocks::{ColumnBlock, ColumnFile};
@@ -53,12 +54,14 @@ pub struct Stream {
 
 enum File {
     Text(TextFile),
+    Lines(LineFile),
     Columns(Box<ColumnFile>),
 }
 
 /// A block as it is cut from a file, to be parsed by any thread.
 enum Raw {
     Text(TextBlock),
+    Lines(LineBlock),
     Columns(Box<ColumnBlock>),
 }
 
@@ -215,6 +218,7 @@ impl Stream {
             let raw = match &mut self.current {
                 None => return Ok(None),
                 Some(File::Text(file)) => file.next_block()?.map(Raw::Text),
+                Some(File::Lines(file)) => file.next_block()?.map(Raw::Lines),
                 Some(File::Columns(file)) => file.next_block()?.map(|block| Raw::Columns(Box::new(block))),
             };
             if raw.is_some() {
@@ -283,11 +287,12 @@ impl File {
         match format {
             Format::Csv => text(options.delimiter, source),
             Format::Tsv => text(options.delimiter.or(Some(b'\t')), source),
+            Format::Jsonl => LineFile::open(source, options, table).map(Self::Lines),
             Format::Parquet => {
                 ColumnFile::open(source, options, table).map(|file| Self::Columns(Box::new(file)))
             }
             Format::Npy | Format::Npz | Format::Libsvm => {
-                let message = "a table can be read in a stream from CSV, TSV and Parquet files";
+                let message = "a table can be read in a stream from CSV, TSV, JSON Lines and Parquet files";
                 Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
         }
@@ -296,6 +301,7 @@ impl File {
     fn policy(&self) -> Arc<RowPolicy> {
         match self {
             Self::Text(file) => file.policy(),
+            Self::Lines(file) => file.policy(),
             Self::Columns(file) => file.policy(),
         }
     }
@@ -303,6 +309,7 @@ impl File {
     fn name(&self) -> &str {
         match self {
             Self::Text(file) => file.name(),
+            Self::Lines(file) => file.name(),
             Self::Columns(file) => file.name(),
         }
     }
@@ -310,6 +317,7 @@ impl File {
     fn names(&self) -> &[String] {
         match self {
             Self::Text(file) => file.names(),
+            Self::Lines(file) => file.names(),
             Self::Columns(file) => file.names(),
         }
     }
@@ -317,6 +325,7 @@ impl File {
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Text(file) => file.notes.clone(),
+            Self::Lines(_) => Vec::new(),
             Self::Columns(file) => file.notes.clone(),
         }
     }
@@ -326,6 +335,7 @@ impl Raw {
     fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
         match self {
             Self::Text(block) => block.parse(most_bad),
+            Self::Lines(block) => block.parse(most_bad),
             Self::Columns(block) => block.parse(most_bad),
         }
     }
@@ -341,6 +351,8 @@ pub fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
             Format::Npy | Format::Npz | Format::Libsvm => return None,
             // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
             Format::Csv | Format::Tsv => size / 4,
+            // Keys stand before the cells.
+            Format::Jsonl => size / 8,
             Format::Parquet => crate::parquet::blocks::cells(&path)?.saturating_mul(8),
         };
     }

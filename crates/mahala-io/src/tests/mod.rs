@@ -2,6 +2,7 @@
 
 mod columns;
 mod csv;
+mod jsonl;
 mod libsvm;
 mod missing;
 mod npy;

@@ -17,6 +17,9 @@ fn names_tell_formats() {
         ("a.svm", Format::Libsvm),
         ("a.libsvm.gz", Format::Libsvm),
         ("a.parquet", Format::Parquet),
+        ("a.jsonl", Format::Jsonl),
+        ("a.ndjson.gz", Format::Jsonl),
+        ("a.json", Format::Jsonl),
     ];
     for (name, format) in cases {
         assert_eq!(format_of_name(name.as_ref()), format, "{name}");
@@ -69,7 +72,7 @@ fn directories_and_absent_files_are_refused_in_words() {
     assert_eq!(
         message(&inner),
         "folder: the folder has no tables: it is empty\n\
-         hint: files of a folder must end with .csv, .tsv, .txt or .parquet, or with .gz or .zst after that"
+         hint: files of a folder must end with .csv, .tsv, .txt, .parquet or .jsonl, or with .gz or .zst after that"
     );
     let absent = directory.path().join("absent.csv");
     assert_eq!(message(&absent), "absent.csv: there is no such file");
