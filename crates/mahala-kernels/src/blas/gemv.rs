@@ -12,16 +12,6 @@ use pulp::{Arch, Simd, WithSimd};
 /// Columns of a micro-kernel (`GotoBLAS`'s NR).
 const NR: usize = 4;
 
-/// GEMV `y ← y − M·x`.
-pub fn subtract_product(y: &mut [f64], m: MatRef<'_, f64>, x: &[f64]) {
-    Arch::new().dispatch(Gemv { y, m, x });
-}
-
-/// Transposed GEMV `y ← Mᵀ·x`.
-pub fn transposed_product(m: MatRef<'_, f64>, x: &[f64], y: &mut [f64]) {
-    Arch::new().dispatch(GemvTransposed { m, x, y });
-}
-
 /// `M·diag(w)·Mᵀ·x` for `K` vectors x, each with its own weights w, reading each column k of `M` once, from row `from(k)` on.
 /// Entries of `M` above row `from(k)` in the columns from k on must be 0, as in a lower triangle with `from(k) = k`.
 pub fn outer_times<const K: usize>(
@@ -31,51 +21,6 @@ pub fn outer_times<const K: usize>(
     x: [&[f64]; K],
 ) -> [Vec<f64>; K] {
     Arch::new().dispatch(OuterTimes { m, from, weights, x })
-}
-
-struct Gemv<'a> {
-    y: &'a mut [f64],
-    m: MatRef<'a, f64>,
-    x: &'a [f64],
-}
-
-impl WithSimd for Gemv<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { y, m, x } = self;
-        let (blocks, rest) = x.as_chunks::<NR>();
-        for (k, x) in blocks.iter().enumerate() {
-            add(simd, y, columns_from::<NR>(m, NR * k, 0), [-x[0], -x[1], -x[2], -x[3]]);
-        }
-        for (k, x) in (NR * blocks.len()..).zip(rest) {
-            add(simd, y, columns_from::<1>(m, k, 0), [-x]);
-        }
-    }
-}
-
-struct GemvTransposed<'a> {
-    m: MatRef<'a, f64>,
-    x: &'a [f64],
-    y: &'a mut [f64],
-}
-
-impl WithSimd for GemvTransposed<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { m, x, y } = self;
-        let (blocks, rest) = y.as_chunks_mut::<NR>();
-        let last = NR * blocks.len();
-        for (k, y) in blocks.iter_mut().enumerate() {
-            *y = dots(simd, columns_from(m, NR * k, 0), x);
-        }
-        for (k, y) in (last..).zip(rest) {
-            [*y] = dots(simd, columns_from(m, k, 0), x);
-        }
-    }
 }
 
 struct OuterTimes<'a, F, W, const K: usize> {
@@ -206,7 +151,7 @@ mod tests {
         for (rows, columns) in [(1, 1), (3, 2), (8, 4), (19, 7), (40, 12), (5, 0)] {
             let m = Mat::from_fn(rows, columns, |_, _| random.uniform() - 0.5);
             let mut numbers = |n: usize| -> Vec<f64> { (0..n).map(|_| random.uniform() - 0.5).collect() };
-            let (x, y, weights) = (numbers(columns), numbers(rows), numbers(columns));
+            let (y, weights) = (numbers(rows), numbers(columns));
             let times = |x: &[f64], i: usize| (0..columns).map(|k| m[(i, k)] * x[k]).sum::<f64>();
             let along = |k: usize| (0..rows).map(|i| m[(i, k)] * y[i]).sum::<f64>();
             let close = |what: &str, seen: &[f64], plain: &dyn Fn(usize) -> f64| {
@@ -214,16 +159,6 @@ mod tests {
                     assert!((seen - plain(i)).abs() < 1e-14, "{what} of {rows} × {columns}, {i}: {seen}");
                 }
             };
-            let mut left = y.clone();
-            subtract_product(&mut left, m.as_ref(), &x);
-            Gemv { y: &mut left, m: m.as_ref(), x: &x }.with_simd(Scalar::new());
-            close("difference", &left, &|i| y[i] - 2.0 * times(&x, i));
-            let mut products = vec![f64::NAN; columns];
-            transposed_product(m.as_ref(), &y, &mut products);
-            close("product", &products, &along);
-            products.fill(f64::NAN);
-            GemvTransposed { m: m.as_ref(), x: &y, y: &mut products }.with_simd(Scalar::new());
-            close("portable product", &products, &along);
             let weighted: Vec<f64> = (0..columns).map(|k| weights[k] * along(k)).collect();
             let outer = OuterTimes { m: m.as_ref(), from: |_| 0, weights: |k| [weights[k]], x: [&y] };
             close("portable outer product", &outer.with_simd(Scalar::new())[0], &|i| times(&weighted, i));

@@ -20,9 +20,9 @@ fn small_orders() -> impl Iterator<Item = usize> {
     1..=70
 }
 
-/// The larger switches: two threads from 128, a parallel merge from 256, a parallel pass of the unblocked tridiagonalisation
-/// from 500, and the blocked one above 1200 (one panel, then two).
-const LARGE_ORDERS: [usize; 10] = [127, 128, 129, 255, 256, 257, 499, 501, 1200, 1249];
+/// The larger switches: two threads from 128, a parallel merge from 256, a parallel pass of the tridiagonalisation from 500,
+/// and four pieces of it from 1024.
+const LARGE_ORDERS: [usize; 10] = [127, 128, 129, 255, 256, 257, 499, 501, 1023, 1025];
 
 fn uniform(rows: usize, columns: usize, seed: u64) -> Mat<f64> {
     let mut random = Random::new(seed, 7);
@@ -123,7 +123,7 @@ fn repeated_eigenvalues_are_found_with_orthogonal_vectors() {
 
 #[test]
 fn diagonal_matrices_are_solved_without_rounding() {
-    for n in small_orders().chain([127, 257, 1249]) {
+    for n in small_orders().chain([127, 257, 1025]) {
         let a = diagonal(n);
         let mut exact: Vec<f64> = (0..n).map(|i| a[(i, i)]).collect();
         exact.sort_by(f64::total_cmp);

@@ -25,7 +25,7 @@ use crate::scaling::{extreme_exponent, scaled_lower, times_power_of_two};
 use crate::view::{check_finite_lower, column, column_mut};
 use crate::workspace::Workspace;
 use faer::{Mat, MatRef};
-use tridiagonalize::blocked;
+use tridiagonalize::reflectors;
 
 /// The eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix.
 pub struct Eigen {
@@ -72,7 +72,7 @@ fn eigen_large(matrix: Mat<f64>, workspace: &mut Workspace) -> Option<Eigen> {
     let n = matrix.nrows();
     let par = parallelism(n);
     let (mut q, mut scratch) = (workspace.take(n), workspace.take(n));
-    let (mut values, mut below, reflectors) = blocked::reduce(matrix, par);
+    let (mut values, mut below, reflectors) = reflectors::reduce(matrix, par);
     let order = divide_and_conquer::eigen(&mut values, &mut below, q.as_mut(), scratch.as_mut(), par)?;
     for (k, &j) in order.iter().enumerate() {
         column_mut(scratch.as_mut(), k).copy_from_slice(column(q.as_ref(), j));

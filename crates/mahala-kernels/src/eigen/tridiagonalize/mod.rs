@@ -1,4 +1,4 @@
-//! Householder tridiagonalisation: blocked (level-3 BLAS) for large matrices, unblocked for those that stay in cache.
+//! Householder tridiagonalisation.
 
-pub mod blocked;
+pub mod reflectors;
 pub mod unblocked;

@@ -1,4 +1,4 @@
-//! Unblocked Householder tridiagonalisation (LAPACK's `sytd2`), for a matrix that stays in cache.
+//! Unblocked Householder tridiagonalisation (LAPACK's `sytd2`).
 //!
 //! A reflector updates the matrix to `A − vwᵀ − wvᵀ` (SYR2), and the next one needs the product of that with its own `x`
 //! (SYMV). Both are fused into one pass over the lower triangle: an entry is loaded, updated, multiplied for its row and for
