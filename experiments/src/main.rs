@@ -12,6 +12,7 @@ mod paper;
 mod protocol;
 mod reasons;
 mod report;
+mod report_curves;
 mod report_times;
 mod results;
 mod run;

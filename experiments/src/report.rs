@@ -4,10 +4,11 @@ use crate::cell::{Cell, Status, write_whole};
 use crate::document::{Block, Table, to_html, to_markdown};
 use crate::figures;
 use crate::paper;
-use crate::protocol::{CURVES, Figure, METHODS, Method, OTHERS, SETS, Set};
+use crate::protocol::{Figure, METHODS, Method, OTHERS, SETS, Set};
 use crate::reasons;
+use crate::report_curves::{self, minimum};
 use crate::report_times;
-use crate::results::{Agreement, Results, Summary, least};
+use crate::results::{Agreement, Results, Summary};
 use anyhow::Result;
 use std::path::Path;
 
@@ -43,7 +44,7 @@ fn blocks(results: &Results) -> Vec<Block> {
     ];
     blocks.extend(error_blocks(results, Figure::Small));
     blocks.extend(other_blocks(results));
-    blocks.extend(curve_blocks(results));
+    blocks.extend(report_curves::blocks(results));
     blocks.extend(error_blocks(results, Figure::Large));
     blocks.extend(report_times::blocks(results));
     blocks.push(Block::Heading("Where we agree, where we differ, and why".into()));
@@ -171,28 +172,6 @@ fn with_groups(results: &Results) -> String {
     format!(" Given the groups, the automatic mode has {}.", cells.join(", "))
 }
 
-/// Our least error over t and the paper's.
-struct Minimum {
-    ours: (f64, f64),
-    paper: (f64, f64),
-    /// The paper's error at our t: how flat its curve is there.
-    paper_at_ours: f64,
-}
-
-impl Minimum {
-    fn is_near(&self) -> bool {
-        // The slack is for binary fractions: .06 apart is within .06.
-        (self.ours.0 - self.paper.0).abs() <= 0.06 + 1e-9 && (self.ours.1 - self.paper.1).abs() <= 1.0
-    }
-}
-
-fn minimum(results: &Results, set: &Set) -> Option<Minimum> {
-    let (curve, paper) = (results.curve(set)?, paper::curve(set.name));
-    let ours = curve.minimum();
-    let paper_at_ours = paper.iter().find(|(t, _)| (t - ours.0).abs() < 1e-9)?.1;
-    Some(Minimum { ours, paper: least(paper.into_iter()), paper_at_ours })
-}
-
 fn error_blocks(results: &Results, figure: Figure) -> Vec<Block> {
     let sets: Vec<&Set> =
         SETS.iter().filter(|set| set.figure == figure && has_errors(results, set)).collect();
@@ -279,80 +258,6 @@ fn entry(results: &Results, set: &Set, method: Method) -> String {
 /// Whether the one run was cut short by the limit.
 fn was_cut(cell: &Cell) -> bool {
     cell.runs.iter().flat_map(|run| &run.outcomes).any(|outcome| outcome.contains("limit of time"))
-}
-
-fn curve_blocks(results: &Results) -> Vec<Block> {
-    let sets: Vec<&Set> =
-        SETS.iter().filter(|set| CURVES.contains(&set.name) && results.curve(set).is_some()).collect();
-    if sets.is_empty() {
-        return Vec::new();
-    }
-    let least_row = |set: &&Set| {
-        let (t, error) = results.curve(set)?.minimum();
-        let mut row = vec![set.title.to_owned(), format!("{t:.2}"), format!("{error:.2}")];
-        match minimum(results, set) {
-            Some(at) => {
-                row.extend([format!("{:.2}", at.paper.0), format!("{:.2}", at.paper.1)]);
-                row.extend([
-                    format!("{:.2}", at.paper_at_ours),
-                    if at.is_near() { "yes" } else { "no" }.into(),
-                ]);
-            }
-            None => row.extend(["–", "–", "–", "–"].map(str::to_owned)),
-        }
-        Some(row)
-    };
-    let header = ["data", "t, ours", "error, ours", "t, paper", "error, paper", "paper at our t", "near"];
-    vec![
-        Block::Heading("Effect of t".into()),
-        Block::Figure {
-            file: "figure-effect-of-t.svg",
-            svg: figures::curves(results),
-            caption: "Effect of t on GMML's error, the paper's curve dashed beside ours".into(),
-        },
-        Block::Table(Table {
-            caption: "Where the error is least; near: within .06 in t and within one point of error".into(),
-            header: header.map(str::to_owned).to_vec(),
-            rows: sets.iter().filter_map(least_row).collect(),
-            file: None,
-        }),
-        Block::List(sets.iter().filter_map(|set| flatness(results, set)).collect()),
-        Block::Table(all_values(results, &sets)),
-    ]
-}
-
-/// For a minimum far from the paper's: how much that means.
-fn flatness(results: &Results, set: &Set) -> Option<String> {
-    let at = minimum(results, set).filter(|at| !at.is_near())?;
-    let above = at.paper_at_ours - at.paper.1;
-    // The standard error of a mean of 40 runs is larger than that on every set.
-    let flat = if above < 0.05 { ": less than chance, the curve is flat there" } else { "" };
-    Some(format!(
-        "**{}**: our error is least at t = {:.2}, the paper's at {:.2}. At our t the paper's own curve is {above:.3} points \
-         above its least{flat}.",
-        set.title, at.ours.0, at.paper.0,
-    ))
-}
-
-/// Every point of every curve.
-fn all_values(results: &Results, sets: &[&Set]) -> Table {
-    let curves: Vec<_> =
-        sets.iter().filter_map(|set| Some((results.curve(set)?, paper::curve(set.name)))).collect();
-    let mut header = vec!["t".to_owned()];
-    for set in sets {
-        header.push(set.title.to_owned());
-        header.extend((!paper::curve(set.name).is_empty()).then(|| "paper".to_owned()));
-    }
-    let row = |(i, t): (usize, f64)| {
-        let mut row = vec![format!("{t:.2}")];
-        for (ours, theirs) in &curves {
-            row.push(format!("{:.2} ± {:.2}", ours.points[i].1, ours.points[i].2));
-            row.extend(theirs.get(i).map(|(_, error)| format!("{error:.2}")));
-        }
-        row
-    };
-    let rows = crate::cell::grid().into_iter().enumerate().map(row).collect();
-    Table { caption: "Every value of the curves".into(), header, rows, file: Some("effect-of-t.csv") }
 }
 
 fn agreement_blocks(results: &Results) -> Vec<Block> {

@@ -20,6 +20,7 @@ mod race;
 mod recipe;
 mod report;
 mod search;
+mod stages;
 
 pub use criterion::Criterion;
 pub use finals::{Gain, Reference};

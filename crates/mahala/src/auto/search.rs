@@ -9,9 +9,9 @@ use crate::auto::criterion::{Judge, Losses};
 use crate::auto::ensemble::Blended;
 use crate::auto::evaluator::{Frame, TrainingSums, Weighting};
 use crate::auto::folds::{Fold, difference, repeats};
-use crate::auto::kinds::Kind;
 use crate::auto::race::Race;
-use crate::auto::recipe::{Recipe, Round};
+use crate::auto::recipe::Recipe;
+use crate::auto::stages;
 use crate::auto::{Auto, Trial};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
@@ -22,9 +22,6 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-/// The closed form itself; half-way first.
-const PATH: [f64; 6] = [0.5, 0.0, 0.1, 0.3, 0.7, 0.9];
-const AFTER: [f64; 7] = [0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0];
 /// Queries on which every recipe is tried, as many folds as that takes; of small tables a share of the rows.
 const FIRST_QUERIES: usize = 400;
 const FIRST_SHARE: f64 = 0.4;
@@ -33,9 +30,6 @@ const LEAST_QUERIES: usize = 150;
 
 /// Rows are partitioned again for the first queries only where the budget has at least so many paths over t on them.
 const LEAST_PATHS: f64 = 10.0;
-
-/// From how many recipes neighbourhood rounds start.
-const STARTS: usize = 4;
 
 /// Why a search ends before its end.
 pub(crate) enum End {
@@ -116,7 +110,7 @@ impl<'a, 'w> Search<'a, 'w> {
         let few = if few > tested { tested * few.div_ceil(tested).min(folds.len() / partition) } else { few };
         let (all, whole) = (until(few), until(rows.min(tested)));
         // A small budget goes into more recipes rather than into more partitions.
-        let path = budget::trial(&folds[0], columns, &Recipe::all_pairs(0.5), PATH.len());
+        let path = budget::trial(&folds[0], columns, &Recipe::all_pairs(0.5), stages::PATH.len());
         let first = if budget.forbids(LEAST_PATHS * all as f64 * path) { all.min(whole) } else { all };
         Ok(Self {
             auto,
@@ -147,133 +141,12 @@ impl<'a, 'w> Search<'a, 'w> {
         }
     }
 
-    fn run(&mut self) -> Going<()> {
-        let mut kinds = vec![Kind::Directions, Kind::RidgeDirections];
-        if !self.auto.reduce {
-            self.stage = "all pairs";
-            self.try_at(&Recipe::euclidean(false), &[0.0])?;
-            self.try_at(&Recipe::all_pairs(0.5), &PATH)?;
-            self.try_at(&Recipe::euclidean(true), &[0.0])?;
-            kinds =
-                vec![Kind::Columns, Kind::Standardized, Kind::Ridge, Kind::Directions, Kind::RidgeDirections];
-            if self.folds[0].0.has_parts() {
-                kinds.extend([Kind::Kissme, Kind::Means]);
-                self.try_at(&self.lda(), &[0.0])?;
-            }
-        }
-        for &kind in &kinds {
-            for &shrinkage in kind.shrinkages().0 {
-                self.try_kind(kind, shrinkage)?;
-            }
-        }
-        for kind in self.surviving(&kinds) {
-            for &shrinkage in kind.shrinkages().1 {
-                self.try_kind(kind, shrinkage)?;
-            }
-        }
-        self.stage = "other shrinkages";
-        for recipe in self.best(1) {
-            let Some(t) = recipe.t else { continue };
-            let near = [(t - 0.05).max(0.0), t, (t + 0.1).min(1.0)].map(rounded);
-            for &shrinkage in between(recipe.shrinkage, recipe.towards_identity) {
-                self.try_at(&Recipe { shrinkage, ..recipe.clone() }, &near)?;
-            }
-        }
-        self.stage = "values of t";
-        for recipe in self.best(4) {
-            let Some(t) = recipe.t else { continue };
-            let near = [-0.1, -0.05, 0.05, 0.1].map(|step| rounded(t + step));
-            let near: Vec<f64> = near.into_iter().filter(|t| (0.0..=1.0).contains(t)).collect();
-            self.try_at(&recipe, &near)?;
-        }
-        self.try_rounds()?;
-        self.try_other_counts()
-    }
-
-    /// LDA.
-    pub(crate) fn lda(&self) -> Recipe {
-        let directions = Some((self.classes - 1).clamp(1, self.columns));
-        Recipe { pooled: true, beta: 0.0, directions, ..Recipe::all_pairs(0.0) }
-    }
-
-    /// How many directions are best may change with the rounds that follow: the next fewer and the next more.
-    fn try_other_counts(&mut self) -> Going<()> {
-        let counts = self.counts();
-        for recipe in self.best(2) {
-            let (Some(r), Some(t)) = (recipe.directions, recipe.rounds.last().map(|round| round.t)) else {
-                continue;
-            };
-            let fewer = counts.iter().copied().filter(|&count| count < r).max();
-            let more = counts.iter().copied().filter(|&count| count > r).min();
-            let near = [rounded((t - 0.1).max(0.0)), t, rounded((t + 0.1).min(1.0))];
-            for directions in [fewer, more].into_iter().flatten() {
-                self.try_at(&Recipe { directions: Some(directions), ..recipe.clone() }, &near)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The numbers of leading directions that are tried.
-    fn counts(&self) -> Vec<usize> {
-        let steps = [1, 2, 4, 8].map(|m| m * (self.classes - 1)).into_iter().filter(|&r| r < self.columns);
-        steps.chain([self.columns.min(16 * self.classes)]).collect()
-    }
-
-    /// Neighbourhood rounds from where they are most likely to help.
-    pub(crate) fn try_rounds(&mut self) -> Going<()> {
-        self.stage = "neighbourhood rounds";
-        for start in self.starts(STARTS) {
-            if start.t.is_none() {
-                continue;
-            }
-            let before = self.trials.len();
-            for neighbors in [3, 10] {
-                self.try_round(&start, neighbors)?;
-            }
-            // A second round where the first one helped.
-            let Some(first) = (before..self.trials.len()).min_by(|&a, &b| self.order(a, b)) else { continue };
-            let gained = self.trials.iter().find(|trial| trial.recipe == start);
-            if gained.is_some_and(|trial| self.trials[first].smoothed < trial.smoothed) {
-                let recipe = self.trials[first].recipe.clone();
-                let neighbors = recipe.rounds.last().map_or(3, |round| round.neighbors);
-                self.try_round(&recipe, neighbors)?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn try_kind(&mut self, kind: Kind, shrinkage: f64) -> Going<()> {
-        self.stage = kind.in_words();
-        let recipe = kind.recipe(shrinkage);
-        if kind.reduces() {
-            return self.try_directions(&recipe, kind.values());
-        }
-        let directions = (kind == Kind::Means).then(|| (self.classes - 1).clamp(1, self.columns));
-        self.try_at(&Recipe { directions, ..recipe }, kind.values())
-    }
-
-    /// The two better kinds; the better one alone if the other is behind by more than three standard errors.
-    fn surviving(&self, kinds: &[Kind]) -> Vec<Kind> {
-        let best = |kind: Kind| {
-            let of_kind = (0..self.trials.len()).filter(|&i| Kind::of(&self.trials[i].recipe) == Some(kind));
-            of_kind.min_by(|&a, &b| self.order(a, b)).map(|i| (kind, i))
-        };
-        let mut found: Vec<(Kind, usize)> = kinds.iter().copied().filter_map(best).collect();
-        found.sort_by(|a, b| self.order(a.1, b.1));
-        let Some(&(_, first)) = found.first() else { return Vec::new() };
-        let near = |i: usize| {
-            let (gap, standard_error) = self.difference(i, first);
-            gap <= 3.0 * standard_error
-        };
-        found.into_iter().take(2).filter(|&(_, i)| near(i)).map(|(kind, _)| kind).collect()
-    }
-
     /// How much larger one trial's losses are on the queries of both, and the standard error of that.
     pub(crate) fn difference(&self, a: usize, b: usize) -> (f64, f64) {
         difference(&self.losses[a].compared, &self.losses[b].compared, self.rows)
     }
 
-    fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
+    pub(super) fn order(&self, a: usize, b: usize) -> std::cmp::Ordering {
         // Those that were tried on more folds came through every comparison before.
         let key =
             |i: usize| (self.losses[i].len(), self.trials[i].smoothed, self.trials[i].recipe.complexity());
@@ -289,7 +162,7 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// The best recipes, no two of which differ in t alone.
-    fn best(&self, count: usize) -> Vec<Recipe> {
+    pub(super) fn best(&self, count: usize) -> Vec<Recipe> {
         let mut best: Vec<Recipe> = Vec::new();
         for i in self.ranking() {
             let recipe = &self.trials[i].recipe;
@@ -298,26 +171,6 @@ impl<'a, 'w> Search<'a, 'w> {
             }
         }
         best
-    }
-
-    /// Where rounds start: from the best recipe of each kind that is not far behind, then from the best of the rest.
-    fn starts(&self, count: usize) -> Vec<Recipe> {
-        let mut kinds = Vec::new();
-        let mut leads = |(recipe, _): &(Recipe, f64)| {
-            let kind = Kind::of(recipe);
-            let new = !kinds.contains(&kind);
-            kinds.push(kind);
-            new
-        };
-        let mut starts: Vec<Recipe> =
-            self.members().into_iter().filter(|member| leads(member)).map(|member| member.0).collect();
-        starts.truncate(count);
-        for recipe in self.best(count) {
-            if starts.len() < count && !starts.contains(&recipe) {
-                starts.push(recipe);
-            }
-        }
-        starts
     }
 
     /// Tries a recipe at several values of its last t.
@@ -356,7 +209,7 @@ impl<'a, 'w> Search<'a, 'w> {
     }
 
     /// Tries numbers of leading directions, each at several values of t: one factorisation a fold for all.
-    fn try_directions(&mut self, base: &Recipe, at_t: &'static [f64]) -> Going<()> {
+    pub(super) fn try_directions(&mut self, base: &Recipe, at_t: &'static [f64]) -> Going<()> {
         let counts = self.counts();
         let of_count = |&r: &usize| self.work(&Recipe { directions: Some(r), ..base.clone() }, at_t.len());
         if self.budget.forbids(self.first as f64 * counts.iter().map(of_count).sum::<f64>()) {
@@ -395,12 +248,6 @@ impl<'a, 'w> Search<'a, 'w> {
             Recipe { directions: Some(r), ..base.clone() }.with_last_t(t)
         });
         Ok(())
-    }
-
-    fn try_round(&mut self, start: &Recipe, neighbors: usize) -> Going<()> {
-        let mut recipe = start.clone();
-        recipe.rounds.push(Round { neighbors, t: 0.0 });
-        self.try_at(&recipe, &AFTER)
     }
 
     /// Counts the work of one fold, and asks whether to go on.
@@ -473,22 +320,4 @@ fn losses(fold: &Fold, frame: &Frame, path: &Weighting, values: &[f64], judge: J
 /// Runs work on a thread of the pool: what it does in parallel there needs no change of threads to begin.
 pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     rayon::scope(|_| work())
-}
-
-/// The values on both sides of a shrinkage, half-way to the next one tried.
-fn between(shrinkage: f64, ridge: bool) -> &'static [f64] {
-    match shrinkage {
-        x if ridge && x < 0.05 => &[0.05],
-        x if ridge && x < 0.3 => &[0.05, 0.2],
-        x if ridge && x < 0.6 => &[0.2, 0.6],
-        _ if ridge => &[0.6, 0.9],
-        x if x < 0.05 => &[0.05],
-        x if x < 0.2 => &[0.05, 0.2],
-        x if x < 0.5 => &[0.2, 0.45],
-        _ => &[0.45],
-    }
-}
-
-fn rounded(t: f64) -> f64 {
-    (100.0 * t).round() / 100.0
 }
