@@ -38,7 +38,7 @@ pub struct SquaredErrors {
 }
 
 impl SquaredErrors {
-    /// Those of a list of predictions.
+    /// The errors of a list of predictions.
     pub fn of(truth: &[f64], predicted: &[f64]) -> Self {
         let mut all = Self::default();
         truth.iter().zip(predicted).for_each(|(truth, predicted)| all.push(*truth, *predicted));

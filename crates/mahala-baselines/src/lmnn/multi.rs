@@ -98,7 +98,7 @@ impl MultiLmnn {
     /// checks of all rows the objective told is that of the active set.
     ///
     /// # Errors
-    /// Those of [`Lmnn`]; more memory needed than the process may take.
+    /// Data or parameters that [`Lmnn`] refuses; more memory needed than the process may take.
     pub fn fit(&self, data: &Dataset, progress: &mut Progress<'_>) -> Result<MultiMetrics> {
         self.check_memory(data)?;
         let global = self.lmnn.learn(&Training::Labelled(data), progress)?;

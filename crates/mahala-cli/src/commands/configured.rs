@@ -158,7 +158,7 @@ impl Configured {
         self.learner.as_deref().ok_or_else(|| anyhow!("gmml is fitted by itself"))
     }
 
-    /// The same with every choice made: what one fit alone costs.
+    /// The method with every choice made: what one fit alone costs.
     pub(crate) fn with_t(&self, t: Option<f64>) -> Result<Self> {
         let learner = match &self.learner {
             Some(learner) => Some(named(learner.name(), learner.parameters())?),

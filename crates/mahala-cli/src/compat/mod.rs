@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Given(BTreeSet<String>);
 
 impl Given {
-    /// Those of the subcommand.
+    /// The options typed after the subcommand.
     pub(crate) fn of(matches: &ArgMatches) -> Self {
         let Some((_, matches)) = matches.subcommand() else { return Self(BTreeSet::new()) };
         let typed = |id: &&clap::Id| {

@@ -92,7 +92,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 }
 
 impl InputArgs {
-    /// The same for the rows of a model, which may take columns by position.
+    /// The options of reading the rows of a model, which may take columns by position.
     pub(crate) fn for_model(&self, by_position: bool) -> Self {
         Self { by_position, ..self.clone() }
     }

@@ -18,11 +18,11 @@ pub(crate) enum Method {
     Covariance,
     /// Geometric mean metric learning, t chosen
     Gmml,
-    /// The same with everything chosen: standardisation, shrinkage, directions, rounds, t
+    /// GMML with everything chosen: standardisation, shrinkage, directions, rounds, t
     Auto,
-    /// The same, and RBF kernels: the distance may be nonlinear
+    /// All that auto chooses, and RBF kernels: the distance may be nonlinear
     AutoKernel,
-    /// One recipe of those, given: --set t=0.3 --set 'rounds=[[3,0.2]]' --set directions=25
+    /// One recipe of those that auto tries, given: --set t=0.3 --set 'rounds=[[3,0.2]]' --set directions=25
     Recipe,
     /// Information-theoretic metric learning
     Itml,

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 pub(crate) enum Level {
     /// Warnings and errors.
     Quiet = 0,
-    /// What was done, too.
+    /// Warnings, errors, and what was done.
     Normal = 1,
-    /// And how long each part of it took.
+    /// All of that, and how long each part took.
     Verbose = 2,
 }
 

@@ -129,7 +129,7 @@ impl Archive {
         Ok((start, size))
     }
 
-    /// The same for archives of more than four gigabytes, whose sizes stand in a record of their own.
+    /// Where the directory of an archive begins, and its size, for archives of more than four gigabytes, whose sizes stand in a record of their own.
     fn large_directory(&self, end: u64) -> Result<(u64, u64), ReadError> {
         let locator = self.bytes(end.checked_sub(20).ok_or_else(|| self.damaged())?, 20)?;
         if !locator.starts_with(b"PK\x06\x07") {

@@ -53,10 +53,10 @@ use crate::retrieval::{Judgement, Measure, Similarity};
 /// Which classes future rows will have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Classes {
-    /// Those of the labels: rows are held out.
+    /// Classes of the labels: rows are held out.
     #[default]
     Seen,
-    /// Others: whole classes are held out.
+    /// Classes that have no label yet: whole classes are held out.
     Unseen,
 }
 

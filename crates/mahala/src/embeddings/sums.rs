@@ -16,7 +16,7 @@ const PIECES: usize = 8;
 pub(crate) struct TwoSums {
     /// The mean of (x − y)(x − y)ᵀ over similar pairs.
     pub similar: Mat<f64>,
-    /// The same over dissimilar pairs.
+    /// The mean of (x − y)(x − y)ᵀ over dissimilar pairs.
     pub dissimilar: Mat<f64>,
     /// dissimilar − similar where that is positive semidefinite by construction (from labels).
     pub between: Option<Mat<f64>>,

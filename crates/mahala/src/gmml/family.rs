@@ -30,10 +30,10 @@ pub enum Curve {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Those of the largest `μ`: dissimilar pairs differ most there against similar ones.
+    /// Directions of the largest `μ` first: dissimilar pairs differ most there against similar ones.
     #[default]
     Ratio,
-    /// Those of the largest `μ + 1/μ`: also where dissimilar pairs differ less.
+    /// Directions of the largest `μ + 1/μ` first: also where dissimilar pairs differ less.
     Divergence,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    /// Those of a table that was read with `--missing mean`.
+    /// The gaps of a table that was read with `--missing mean`.
     pub(super) fn of(table: &Table) -> Self {
         let mut missing = Vec::new();
         if !table.gaps.is_empty() {

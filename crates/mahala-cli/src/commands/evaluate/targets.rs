@@ -68,7 +68,7 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Those of some rows.
+    /// The losses of predictions for some rows.
     pub(super) fn of(targets: &[f64], predicted: &[f64]) -> Result<Self> {
         let errors = SquaredErrors::of(targets, predicted);
         if errors.r_squared().is_none() {

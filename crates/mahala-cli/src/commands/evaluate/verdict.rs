@@ -68,7 +68,7 @@ impl Verdict {
         (!gains.is_empty()).then_some(Self { gains, over: what, units, measure: Measure::Votes })
     }
 
-    /// The same gains of another measure.
+    /// These gains, said to be of another measure.
     pub(super) fn of_measure(self, measure: Measure) -> Self {
         Self { measure, ..self }
     }

@@ -141,7 +141,7 @@ fn fit_linear(
     Ok((Learned { model, t, diagnostics }, z))
 }
 
-/// The same with a kernel.
+/// The model learned with a kernel, and the rows in its coordinates.
 fn fit_kernel(
     args: &Fit,
     gmml: &Gmml,
