@@ -120,7 +120,8 @@ def names_in_documents_exist():
                 problems.append(f"{document}: `{quoted}` is nowhere in the code")
         for path, name in re.findall(r"`([\w/-]+\.rs)`, `(\w+(?:::\w+)*)`", prose):
             texts = [text for source, text in sources.items() if source.endswith("/" + path)]
-            if not any(re.search(rf"\b{part}\b", text) for text in texts for part in [name.split("::")[-1]]):
+            definition = re.compile(rf"\b(?:fn|struct|enum|trait|type|const) {name.split('::')[-1]}\b")
+            if not any(definition.search(text) for text in texts):
                 problems.append(f"{document}: `{name}` is not in `{path}`")
     return problems
 

@@ -8,10 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
-use mahala::Model;
+use mahala::gmml::TChoice;
 use mahala::scatter::Moments;
+use mahala::{Gmml, Model};
 use mahala_io::{ReadOptions, Stream, Table, read_table};
 use mutate::{Random, damaged};
+use sha2::{Digest as _, Sha256};
 
 /// What a target makes of bytes: whether it read them, or words about what is wrong with what it made.
 type Verdict = Result<bool, String>;
@@ -110,6 +112,7 @@ fn targets(folder: &Path) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     Ok(vec![
         target("model", seeds::models()?, |_, bytes| Ok(Model::from_bytes(bytes).is_ok())),
         target("moments", seeds::moments()?, |_, bytes| Ok(Moments::from_bytes(bytes).is_ok())),
+        target("forged", seeds::moments()?, |_, bytes| Ok(learned_from_forged(bytes))),
         target("csv", seeds::csv(), |path, _| both_ways(path)),
         target("jsonl", seeds::jsonl(), |path, _| both_ways(path)),
         target("npy", seeds::npy()?, |path, _| both_ways(path)),
@@ -121,6 +124,18 @@ fn targets(folder: &Path) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         target("gzip", vec![seeds::table(folder, "seed.csv.gz")?], |path, _| both_ways(path)),
         target("pairs", seeds::pairs(), |path, _| Ok(mahala_io::read_records(path, &options()).is_ok())),
     ])
+}
+
+/// Moments with damaged content and a fresh checksum, which damage alone never has: whether they are read. What is read is
+/// learned from, which may fail in words.
+fn learned_from_forged(bytes: &[u8]) -> bool {
+    let content = &bytes[..bytes.len().saturating_sub(32)];
+    let signed = [content, &Sha256::digest(content)[..]].concat();
+    let moments = Moments::from_bytes(&signed);
+    if let Ok(moments) = &moments {
+        let _ = Gmml { t: TChoice::Fixed(0.5), ..Gmml::default() }.fit_moments(moments);
+    }
+    moments.is_ok()
 }
 
 /// Labels are not asked for: damage may have taken their name.

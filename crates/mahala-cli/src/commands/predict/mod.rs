@@ -16,8 +16,8 @@ use mahala::data::canonical_label;
 use mahala::local::LocalIndex;
 use mahala::neighbors::Neighbors;
 use mahala::{Knn, Labels, Model, Rows};
-use mahala_io::Block;
 use mahala_io::table_writer::{Columns, Holds, TableForm, TableWriter};
+use mahala_io::{Block, Table};
 use score::Score;
 use serde_json::json;
 use std::path::Path;
@@ -38,7 +38,8 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
     let form = TableForm::of(&args.output)?;
     form.check(&columns(args, &[]))?;
     let output = create_beside(&args.output, &inputs, args.json)?;
-    let (voters, labels) = voters(args, &model)?;
+    let words = ["to vote", "--label and --keep-rows always"];
+    let (voters, labels) = known_rows(args, &model, model.references.as_ref(), labels, words)?;
     let k = neighbours(args, &model, voters.len())?;
     let voting = Voting::new(args, &model, voters, labels, k)?;
     let columns = columns(args, voting.labels.names());
@@ -237,9 +238,16 @@ fn shares(
     sums.into_iter().map(move |sum| sum / all)
 }
 
-/// The transformed rows that vote, and their labels.
-fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
-    match (&args.train, &model.references) {
+/// The transformed rows of `--train`, or those that the model keeps, with what `answers` reads from their labels. What is
+/// missing is said in words: what the rows are for, and how to fit again.
+fn known_rows<T: Clone>(
+    args: &Predict,
+    model: &Model,
+    kept: Option<&(Rows, T)>,
+    answers: impl Fn(&Table) -> Result<T>,
+    [purpose, again]: [&str; 2],
+) -> Result<(Rows, T)> {
+    match (&args.train, kept) {
         (Some(path), _) => {
             let input = args.input.for_model(args.by_position);
             let mut table = input.read_for(model, path, args.train_label.as_ref())?;
@@ -249,13 +257,12 @@ fn voters(args: &Predict, model: &Model) -> Result<(Rows, Labels)> {
                     table.source
                 );
             }
-            let labels = labels(&table)?;
-            Ok((transformed(model, &mut table)?, labels))
+            let answers = answers(&table)?;
+            Ok((transformed(model, &mut table)?, answers))
         }
-        (None, Some(references)) => Ok(references.clone()),
+        (None, Some(kept)) => Ok(kept.clone()),
         (None, None) => bail!(
-            "{} holds no training rows to vote\nhint: --train FILE --train-label COLUMN, or fit again with --label \
-             and --keep-rows always",
+            "{} holds no training rows {purpose}\nhint: --train FILE --train-label COLUMN, or fit again with {again}",
             args.model.display()
         ),
     }

@@ -1,7 +1,7 @@
 //! `mahala predict` with a model of regression: the mean of the nearest rows' targets.
 
 use crate::commands::dataset::{target, targets, transformed};
-use crate::commands::predict::neighbours;
+use crate::commands::predict::{known_rows, neighbours};
 use crate::commands::read::in_stream;
 use crate::commands::{create_beside, searching, shown, with_outside};
 use crate::options::input::{InputArgs, LabelsIn};
@@ -45,7 +45,8 @@ pub(super) fn run(args: &Predict, model: Model) -> Result<()> {
     let form = TableForm::of(&args.output)?;
     form.check(&columns(args))?;
     let output = create_beside(&args.output, &inputs, args.json)?;
-    let (rows, targets) = kept(args, &model)?;
+    let words = ["whose targets could be averaged", "--keep-rows always"];
+    let (rows, targets) = known_rows(args, &model, model.targets.as_ref(), targets, words)?;
     let k = neighbours(args, &model, rows.len())?;
     let averaging = Averaging { knn: Knn::new(rows)?, targets, k };
     let truths = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
@@ -176,28 +177,4 @@ fn columns(args: &Predict) -> Vec<(String, Holds)> {
 fn written(numbers: Vec<u64>, ids: Option<Vec<String>>, means: Vec<f64>) -> Vec<Columns> {
     let id = ids.map(Columns::Text);
     [Columns::Integers(numbers)].into_iter().chain(id).chain([Columns::Numbers(means, 1)]).collect()
-}
-
-/// The transformed rows whose targets are averaged.
-fn kept(args: &Predict, model: &Model) -> Result<(Rows, Vec<f64>)> {
-    match (&args.train, &model.targets) {
-        (Some(path), _) => {
-            let input = args.input.for_model(args.by_position);
-            let mut table = input.read_for(model, path, args.train_label.as_ref())?;
-            if table.labels.is_none() {
-                bail!(
-                    "{} was read without labels\nhint: name their column with --train-label COLUMN",
-                    table.source
-                );
-            }
-            let targets = targets(&table)?;
-            Ok((transformed(model, &mut table)?, targets))
-        }
-        (None, Some(kept)) => Ok(kept.clone()),
-        (None, None) => bail!(
-            "{} holds no training rows whose targets could be averaged\nhint: --train FILE --train-label COLUMN, or fit \
-             again with --keep-rows always",
-            args.model.display()
-        ),
-    }
 }
