@@ -46,3 +46,62 @@ impl SolvedPaths {
         known.truncate(Self::most(columns));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::auto::evaluator::TrainingSums;
+    use crate::auto::recipe::Round;
+    use crate::data::random::Random;
+    use crate::data::{Dataset, Labels, Rows};
+
+    fn made() -> Dataset {
+        let mut random = Random::new(5, 0);
+        let rows = Rows::new((0..60 * 3).map(|_| random.uniform()).collect(), 3).unwrap();
+        Dataset::new(rows, Labels::new((0..60).map(|i| ["a", "b", "c"][i % 3]))).unwrap()
+    }
+
+    fn with_rounds(t: f64, rounds: &[(usize, f64)]) -> Recipe {
+        let rounds = rounds.iter().map(|&round| Round::from(round)).collect();
+        Recipe { rounds, ..Recipe::all_pairs(t) }
+    }
+
+    #[test]
+    fn what_was_followed_before_changes_no_bit() {
+        let data = made();
+        let shared = TrainingSums::of(&data, None).unwrap();
+        let recipes = [
+            with_rounds(0.5, &[]),
+            with_rounds(0.3, &[]),
+            with_rounds(0.5, &[(3, 0.2)]),
+            with_rounds(0.3, &[(3, 0.2)]),
+            with_rounds(0.3, &[(3, 0.7), (3, 1.0)]),
+            with_rounds(0.3, &[(3, 0.2), (3, 1.0)]),
+            Recipe { shrinkage: 0.1, ..with_rounds(0.3, &[(3, 0.2)]) },
+            Recipe { standardize: true, t: None, ..with_rounds(0.0, &[(3, 0.2)]) },
+            Recipe { t: None, ..with_rounds(0.0, &[(3, 0.2)]) },
+        ];
+        for recipe in &recipes {
+            let alone = recipe.fit_on(&TrainingSums::of(&data, None).unwrap()).unwrap();
+            let after_others = recipe.fit_on(&shared).unwrap();
+            assert_eq!(alone.components(), after_others.components(), "{recipe}");
+        }
+    }
+
+    #[test]
+    fn the_longest_beginning_is_found_and_the_oldest_is_forgotten() {
+        let paths = SolvedPaths::default();
+        let path = || Arc::new(Weighting::Weights(crate::gmml::family::Curve::Power, Vec::new()));
+        let recipe = with_rounds(0.3, &[(3, 0.2), (5, 1.0)]);
+        assert!(paths.longest(&recipe).is_none());
+        paths.keep(&recipe, 0, &path(), 2000);
+        paths.keep(&recipe, 1, &path(), 2000);
+        assert_eq!(paths.longest(&recipe).unwrap().1, 1);
+        // A t before the last step is another beginning.
+        assert_eq!(paths.longest(&with_rounds(0.4, &[(3, 0.2), (5, 1.0)])).unwrap().1, 0);
+        assert!(paths.longest(&Recipe { shrinkage: 0.1, ..recipe.clone() }).is_none());
+        // Two of so wide a table are kept: the one last asked for, and what comes.
+        paths.keep(&with_rounds(0.1, &[(7, 0.2)]), 1, &path(), 2000);
+        assert_eq!(paths.longest(&recipe).unwrap().1, 0);
+    }
+}

@@ -9,8 +9,8 @@ mod training;
 pub use in_span::SpanRule;
 pub use training::Training;
 
-use crate::data::column_stats::ColumnStatistics;
 use crate::data::Rows;
+use crate::data::column_stats::ColumnStatistics;
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::{FitOptions, Gmml};
