@@ -3,7 +3,8 @@
 use crate::auto::Auto;
 use crate::auto::criterion::Judge;
 use crate::auto::null_directions::NullDirections;
-use crate::auto::recipe::{Recipe, Round};
+use crate::auto::recipe::Recipe;
+use crate::auto::solved_paths::SolvedPaths;
 use crate::data::column_stats::ColumnStatistics;
 use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
@@ -38,6 +39,8 @@ pub(crate) struct TrainingSums<'a> {
     null: Option<Arc<NullDirections>>,
     /// The leading directions of pencils seen so far.
     pencils: Mutex<Vec<Arc<(PencilOf, Solution)>>>,
+    /// Paths solved so far.
+    paths: SolvedPaths,
 }
 
 /// Which directions of which pencil.
@@ -99,6 +102,7 @@ impl<'a> TrainingSums<'a> {
             scatter,
             parts,
             pencils: Mutex::default(),
+            paths: SolvedPaths::default(),
         })
     }
 
@@ -167,15 +171,25 @@ impl<'a> TrainingSums<'a> {
         })
     }
 
-    /// A recipe's coordinates, its last path, and the t on it.
-    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Weighting, f64)> {
+    /// A recipe's coordinates, its last path, and the t on it. Steps that it has in common with a recipe followed before are
+    /// not solved again.
+    pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Arc<Weighting>, f64)> {
         let frame = self.frame(recipe)?;
-        let first = match recipe.t {
-            Some(t) => (frame.all_pairs(recipe.regularization())?, t),
-            None => (Weighting::Weights(Curve::Power, vec![0.0; self.data.columns()]), 0.0),
+        let columns = self.data.columns();
+        let (mut path, solved) = match self.paths.longest(recipe) {
+            Some(known) => known,
+            None => {
+                let first = Arc::new(frame.first(recipe, columns)?);
+                self.paths.keep(recipe, 0, &first, columns);
+                (first, 0)
+            }
         };
-        let (path, last) = frame.follow(first, &recipe.rounds, recipe.regularization())?;
-        Ok((frame, path, last))
+        for (done, round) in recipe.rounds.iter().enumerate().skip(solved) {
+            let t = recipe.t_after(done);
+            path = Arc::new(frame.neighborhood(&path, t, round.neighbors, recipe.regularization())?);
+            self.paths.keep(recipe, done + 1, &path, columns);
+        }
+        Ok((frame, path, recipe.t_after(recipe.rounds.len())))
     }
 
     fn frame(&self, recipe: &Recipe) -> Result<Frame> {
@@ -243,6 +257,14 @@ impl Frame {
         }
     }
 
+    /// The path that rounds start from: of all pairs, or the rows as they are.
+    fn first(&self, recipe: &Recipe, columns: usize) -> Result<Weighting> {
+        match recipe.t {
+            Some(_) => self.all_pairs(recipe.regularization()),
+            None => Ok(Weighting::Weights(Curve::Power, vec![0.0; columns])),
+        }
+    }
+
     /// The path of all pairs.
     pub(crate) fn all_pairs(&self, shrinkage: Regularization) -> Result<Weighting> {
         match &self.start {
@@ -280,20 +302,6 @@ impl Frame {
         let gmml = Gmml { regularization, ..Gmml::default() };
         let solution = if self.trial { gmml.solve_norm_wise(scatter) } else { gmml.solve(scatter) };
         Ok(Weighting::Solved(Box::new(solution?)))
-    }
-
-    /// Round after round from a first path and the t on it: the last path, and the t on it.
-    fn follow(
-        &self,
-        (mut path, mut t): (Weighting, f64),
-        rounds: &[Round],
-        shrinkage: Regularization,
-    ) -> Result<(Weighting, f64)> {
-        for round in rounds {
-            path = self.neighborhood(&path, t, round.neighbors, shrinkage)?;
-            t = round.t;
-        }
-        Ok((path, t))
     }
 
     /// The metric at t on a path, for rows as the user has them; without weight where those learned on do not vary.

@@ -20,6 +20,7 @@ mod race;
 mod recipe;
 mod report;
 mod search;
+mod solved_paths;
 mod stages;
 
 pub use criterion::Criterion;
@@ -35,6 +36,7 @@ use crate::auto::evaluator::TrainingSums;
 use crate::auto::folds::{Division, Fold, most_folds};
 use crate::auto::kernels::{InFeatures, Kernels, Table, landmarks_for};
 use crate::auto::search::{End, Search, in_pool};
+use crate::auto::solved_paths::SolvedPaths;
 use crate::data::folds::Folds;
 use crate::data::{Dataset, Labels};
 use crate::error::{Error, MemoryRemedy, Result};
@@ -234,7 +236,7 @@ impl Auto {
         shape.columns > shape.rows.max(WIDE) && !self.kernels
     }
 
-    /// Numbers held at the peak: in each fold the rows, its voters, S, D and the directions of some pencils; and a
+    /// Numbers held at the peak: in each fold the rows, its voters, S, D, the directions of some pencils and some paths; and a
     /// recipe followed on all rows. With kernels, the features of all rows a few times.
     pub(crate) fn peak(&self, shape: &Shape) -> f64 {
         if self.is_in_span(shape) {
@@ -254,7 +256,8 @@ impl Auto {
         };
         // Metrics of finalists on each fold, and what the members of a blend make of the rows.
         let kept = 5.0 * 16.0 * (chosen.columns.min(MOST_KEPT) as f64).powi(2) + chosen.matrices(0.0, 16.0);
-        folds * chosen.matrices(6.0, 2.5) + recipe + kernel + kept
+        let paths = (folds + 1.0) * SolvedPaths::numbers(chosen.columns);
+        folds * chosen.matrices(6.0, 2.5) + paths + recipe + kernel + kept
     }
 
     fn too_small_a_budget(&self) -> Error {

@@ -203,6 +203,17 @@ impl Recipe {
         recipe
     }
 
+    /// The t after so many rounds; 0 where nothing was solved yet.
+    pub(crate) fn t_after(&self, rounds: usize) -> f64 {
+        rounds.checked_sub(1).map_or(self.t.unwrap_or(0.0), |last| self.rounds[last].t)
+    }
+
+    /// The recipe up to so many rounds, without the t of its last step; none where nothing is solved by then.
+    pub(crate) fn beginning(&self, rounds: usize) -> Option<Self> {
+        let beginning = Self { rounds: self.rounds[..rounds].to_vec(), ..self.clone() };
+        (!beginning.is_plain()).then(|| beginning.with_last_t(0.0))
+    }
+
     /// Whether the t of the last step is all that differs.
     pub(crate) fn differs_in_t_alone(&self, other: &Self) -> bool {
         self.t.is_some() && other.t.is_some() && self.with_last_t(0.0) == other.with_last_t(0.0)
