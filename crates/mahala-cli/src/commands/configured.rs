@@ -128,6 +128,7 @@ impl Configured {
                 Training::Grouped(data, groups) => {
                     self.gmml.fit_with(data, &FitOptions::grouped(groups), &mut silent)?
                 }
+                Training::Chunklets(rows, chunklets) => self.gmml.fit(&chunklets.as_classes(rows)?)?,
                 _ => {
                     let pairs = training.pairs(self.gmml.name(), self.gmml.seed)?;
                     self.gmml.fit_pairs(training.rows(), &pairs)?

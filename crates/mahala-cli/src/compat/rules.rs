@@ -147,7 +147,7 @@ const FROM_QUADRUPLETS: &[Method] = &[
 ];
 
 /// Methods that learn from chunks of rows known to be of one class.
-const FROM_CHUNKS: &[Method] = &[M::Rca];
+const FROM_CHUNKS: &[Method] = &[M::Rca, M::Gmml];
 
 /// Methods that choose something on held-out rows.
 const SELECTING: &[Method] = &[M::Gmml, M::Auto, M::AutoKernel, M::GmmlRegression];

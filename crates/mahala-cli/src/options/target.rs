@@ -47,7 +47,7 @@ pub(crate) struct TargetArgs {
     /// Quadruplets to learn from: a file of row numbers a,b,c,d and maybe a weight, where a and b are nearer than c and d
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub quadruplets: Option<PathBuf>,
-    /// The column that names each row's chunk, whose rows are known to be of one class (-1: none); for rca
+    /// The column that names each row's chunk, whose rows are known to be of one class (-1: none); for rca and gmml
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true, hide_short_help = true)]
     pub chunks: Option<ColumnRef>,
     /// The table with the second row of each pair [default: the same]

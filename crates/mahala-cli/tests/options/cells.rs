@@ -276,6 +276,7 @@ fn contexts() -> Vec<Context> {
         ("lsml", "quadruplets", "--quadruplets quadruplets.csv"),
         ("kissme", "quadruplets", "--quadruplets quadruplets.csv"),
         ("rca", "chunks", "--chunks -2"),
+        ("gmml", "chunks", "--chunks -2"),
     ] {
         let line = format!("t.csv --label y {option} --method {method} --output OUT.st");
         all.push(context("fit", method, source, &line));

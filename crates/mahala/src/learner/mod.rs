@@ -9,8 +9,8 @@ mod training;
 pub use in_span::SpanRule;
 pub use training::Training;
 
+use crate::data::Rows;
 use crate::data::column_stats::ColumnStatistics;
-use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, MemoryRemedy, Result};
 use crate::footprint::{self, Shape};
 use crate::gmml::{FitOptions, Gmml};
@@ -253,15 +253,7 @@ impl Learner for Gmml {
             Training::Labelled(data) => self.fit_with(data, &FitOptions::default(), progress)?,
             Training::Grouped(data, groups) => self.fit_with(data, &FitOptions::grouped(groups), progress)?,
             Training::Chunklets(rows, chunklets) => {
-                // Rows of different chunklets count as dissimilar.
-                chunklets.check(rows.len())?;
-                let (members, codes) = chunklets.members();
-                let names = codes.iter().map(u32::to_string);
-                self.fit_with(
-                    &Dataset::new(rows.subset(&members), Labels::new(names))?,
-                    &FitOptions::default(),
-                    progress,
-                )?
+                self.fit_with(&chunklets.as_classes(rows)?, &FitOptions::default(), progress)?
             }
             _ => {
                 let pairs = training.pairs(self.name(), self.seed)?;

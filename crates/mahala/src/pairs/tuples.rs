@@ -1,5 +1,6 @@
 //! Tuples of rows: triplets, quadruplets and chunklets, by row index.
 
+use crate::data::{Dataset, Labels, Rows};
 use crate::error::{Error, Result};
 use crate::pairs::{Pair, Pairs};
 use std::collections::BTreeMap;
@@ -183,6 +184,16 @@ impl Chunklets {
     /// The chunklet of each row, or None.
     pub fn codes(&self) -> &[Option<u32>] {
         &self.codes
+    }
+
+    /// The rows that are in a chunklet, each chunklet a class: rows of two chunklets count as dissimilar.
+    ///
+    /// # Errors
+    /// Another number of rows than the chunklets are of.
+    pub fn as_classes(&self, rows: &Rows) -> Result<Dataset> {
+        self.check(rows.len())?;
+        let (members, codes) = self.members();
+        Dataset::new(rows.subset(&members), Labels::new(codes.iter().map(u32::to_string)))
     }
 
     /// How many chunklets there are.

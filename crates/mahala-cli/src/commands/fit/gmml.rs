@@ -1,6 +1,6 @@
 //! `mahala fit` by the closed form: from labels, from sets of labels, from pairs.
 
-use crate::commands::constraints::{Given, given_pairs};
+use crate::commands::constraints::{Given, chunks, given_pairs};
 use crate::commands::dataset::{dataset, labels, rows};
 use crate::commands::described;
 use crate::commands::explain::explain;
@@ -13,7 +13,7 @@ use crate::terminal::format;
 use crate::terminal::message::print_message;
 use crate::terminal::message::{print_json, tell_written};
 use crate::terminal::progress::Bar;
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use mahala::data::SparseRows;
 use mahala::gmml::FitOptions;
 use mahala::gmml::{Criterion, Diagnostics, HeldOut, LearnedSpan, Selection};
@@ -22,7 +22,7 @@ use mahala::local::LocalMetrics;
 use mahala::metric::{
     best_threshold, squared_pair_distances, threshold_for_labels, threshold_in_coordinates,
 };
-use mahala::pairs::Pairs;
+use mahala::pairs::{Chunklets, Pairs};
 use mahala::progress::Progress;
 use mahala::{Dataset, Gmml, Labels, Model, Rows};
 use mahala_io::AtomicFile;
@@ -53,6 +53,7 @@ pub(super) fn fit_gmml(
     output: AtomicFile,
 ) -> Result<()> {
     let learned = match (&args.target.multilabel, args.extensions.local) {
+        _ if args.target.chunks.is_some() => fit_chunks(args, gmml, data, groups)?,
         _ if args.target.has_pairs() => fit_pairs(args, gmml, data)?,
         (Some(separator), _) => fit_label_sets(args, gmml, data, separator)?,
         (None, Some(by)) => fit_local(args, gmml, data, by)?,
@@ -188,6 +189,29 @@ fn fit_label_sets(args: &Fit, gmml: &Gmml, table: &mut Table, separator: &str) -
     let mut learned = learn_pairs(args, gmml, table, [&rows, &rows], &pairs)?;
     learned.model.params["multilabel"] = json!(separator);
     Ok(learned)
+}
+
+/// Rows in chunks: those of one are similar, those of two are not. t is chosen as if chunks were classes.
+fn fit_chunks(args: &Fit, gmml: &Gmml, table: &mut Table, names: Option<&Labels>) -> Result<Learned> {
+    let chunklets = Chunklets::new(&chunks(names.context("there is no column of chunks")?))?;
+    let labels = labels_to_keep(args, table)?;
+    let rows = rows(table)?;
+    let data = chunklets.as_classes(&rows)?;
+    let bar = Bar::over("choosing t", mahala::gmml::VALUES_OF_T * gmml.folds);
+    let fit = gmml.fit_with(&data, &FitOptions::default(), &mut |step| bar.show(step));
+    let fit = fit.map_err(|error| explain(error, &table.names))?;
+    bar.finish();
+    let (t, diagnostics) = (fit.t, fit.diagnostics.clone());
+    let threshold = threshold_for_labels(&fit.metric, &data, gmml.seed)?;
+    let references = labels.as_ref().map(|labels| (&rows, labels));
+    let mut model = fit.into_model(gmml, table.names.clone(), references, Some(threshold))?;
+    model.params["pairs"] = json!("given");
+    if let Some(method) = args.calibrate {
+        let held = gmml.held_out_rows(&data, t)?;
+        model.calibration = Some(method.fit(&held)?);
+        model.threshold = Some(best_threshold(&held.distances, &held.pairs));
+    }
+    Ok(Learned { model, t, diagnostics })
 }
 
 fn fit_pairs(args: &Fit, gmml: &Gmml, table: &mut Table) -> Result<Learned> {
