@@ -21,7 +21,7 @@ from ._knn import MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNei
 from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
-from ._model import load, load_classifier, save
+from ._model import load, load_classifier, load_regressor, save
 from ._moments import Moments, Window
 from ._multi_metric import MultiMetricLMNN
 from ._multi_task import MultiTaskGMML
@@ -117,6 +117,7 @@ __all__ = [
     "geometric_mean",
     "load",
     "load_classifier",
+    "load_regressor",
     "logdet_divergence",
     "progress",
     "riemannian_distance",

@@ -15,8 +15,8 @@ from ._auto import AutoGMML
 from ._common import BALANCES, class_names, classes_of, encode, label_type
 from ._gmml import GMML
 from ._kernel import KernelGMML
-from ._knn import MahalanobisKNN
-from ._learner import Learner
+from ._knn import MahalanobisKNN, MahalanobisKNNRegressor
+from ._learner import Learner, TargetsLearner
 from ._local import LocalGMML
 from ._metric import MetricMixin
 from ._multi_metric import MultiMetricLMNN
@@ -48,7 +48,7 @@ def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | Path
     X : array-like of shape (n_samples, n_features), default=None
         Training rows to keep in the file, transformed.
     y : array-like of shape (n_samples,), default=None
-        Their classes.
+        Their classes; for MLKR and GMMLRegression, their numbers.
 
     Examples
     --------
@@ -79,8 +79,13 @@ def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | Path
         raise ValueError("a kernel that is a function cannot be written to a file; use a named or precomputed one")
     threshold = getattr(estimator, "threshold_", None)
     state: Any = estimator._state()
-    references, params = None, estimator.model_params_
-    if X is not None:
+    references, targets, params = None, None, estimator.model_params_
+    if isinstance(estimator, TargetsLearner):
+        params, threshold = params | {"regression": True}, None
+        if X is not None:
+            X, y = validate_data(estimator, X, y, reset=False, dtype=np.float64, y_numeric=True)
+            targets = X, np.asarray(y, dtype=np.float64).tolist()
+    elif X is not None:
         X, y = validate_data(estimator, X, y, reset=False, dtype=np.float64)
         classes, codes = encode(y)
         references = X, class_names(classes), codes
@@ -106,6 +111,7 @@ def save(estimator: MetricMixin | KernelGMML | MultiMetricLMNN, path: str | Path
         "diagnostics": json.dumps(estimator.diagnostics_),
         "column_means": getattr(estimator, "_column_means", None),
         "references": references,
+        "targets": targets,
         "references_transformed": X is None,
     }
     if kernel:
@@ -181,6 +187,8 @@ def load_classifier(
         LocalGMML if the model has local metrics (``mahala fit --local``); MultiMetricLMNN if they are its.
     """
     content = read(path)
+    if content["targets"] is not None:
+        raise ValueError(f"{path}: the model predicts numbers, not classes; load_regressor reads it")
     if content["references"] is None:
         raise ValueError(
             f"{path}: the model holds no training rows to vote; save it with them: save(estimator, path, X, y)"
@@ -196,6 +204,39 @@ def load_classifier(
     knn.metric_, knn._linear = metric, None
     knn.classes_, order = np.unique(reference_classes(content), return_inverse=True)
     knn._codes = order.astype(np.uint32)[codes]
+    knn._keep_rows(rows)
+    knn.n_features_in_ = metric.n_features_in_
+    if hasattr(metric, "feature_names_in_"):
+        knn.feature_names_in_ = metric.feature_names_in_
+    return knn
+
+
+def load_regressor(path: str | PathLike[str], n_neighbors: int | None = None) -> MahalanobisKNNRegressor:
+    """Read a model of ``mahala fit --regression``, or of MLKR or GMMLRegression saved with its rows, as a fitted regressor.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    n_neighbors : int or None, default=None
+        Neighbours whose mean is the prediction; None takes what the model was fitted with, else 5.
+
+    Returns
+    -------
+    regressor : MahalanobisKNNRegressor
+        Predicts what ``mahala predict`` does.
+    """
+    content = read(path)
+    if content["targets"] is None:
+        raise ValueError(
+            f"{path}: the model holds no training rows with numbers; save it with them: save(estimator, path, X, y)"
+        )
+    rows, targets = content["targets"]
+    metric = restored(content)
+    k = n_neighbors if n_neighbors is not None else json.loads(content["params"]).get("k", 5)
+    knn = MahalanobisKNNRegressor(k, metric=metric)
+    knn.metric_, knn._linear = metric, None
+    knn._targets, knn._one_output = targets.reshape(-1, 1), True
     knn._keep_rows(rows)
     knn.n_features_in_ = metric.n_features_in_
     if hasattr(metric, "feature_names_in_"):

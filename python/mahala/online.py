@@ -148,6 +148,9 @@ class OnlineLearner(TransformerMixin, MetricMixin):
                 value = seed(value)
             elif name == "n_components":
                 value = None if value is None else count(name, value, 1)
+            elif name == "form":
+                if value not in ("psd", "general"):
+                    raise ValueError(f"form is {value!r}; it must be 'psd' or 'general'")
             elif name == "bounds":
                 value = two_numbers(name, value)
             else:
@@ -329,10 +332,13 @@ def sparse_ends(tuples: Any, preprocessor: Any) -> list[Any] | None:
 
 
 class OnlineLORETA(OnlineLearner):
-    """Low-rank online similarity (Shalit, Weinshall, Chechik 2010), its positive semidefinite form, from triplets.
+    """Low-rank online similarity (Shalit, Weinshall, Chechik 2010), from triplets.
 
     Parameters
     ----------
+    form : {"psd", "general"}, default="psd"
+        What keeps the rank: a metric ``UU'``, or a similarity ``AB'`` that need not be symmetric, of which the metric is the
+        positive semidefinite part.
     n_components : int or None, default=None
         The rank; full if None.
     step : float, default=0.01
@@ -347,15 +353,25 @@ class OnlineLORETA(OnlineLearner):
     def __init__(
         self,
         *,
+        form: str = "psd",
         n_components: int | None = None,
         step: float = 0.01,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.form = form
         self.n_components = n_components
         self.step = step
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def factors_(self) -> tuple[Floats, Floats]:
+        """A and B of the similarity ``x' A B' y``; of the general form alone."""
+        factors = self._online.factors() if hasattr(self, "_online") else None
+        if factors is None:
+            raise AttributeError('factors_: there are some with form="general", once something was learned')
+        return factors[0], factors[1]
 
 
 class OnlineMOML(OnlineLearner):

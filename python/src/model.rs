@@ -25,6 +25,8 @@ pub(crate) struct Content<'py> {
     diagnostics: String,
     column_means: Option<Vec<f64>>,
     references: Option<References<'py>>,
+    /// Rows with a number each, in place of classes.
+    targets: Option<Targets<'py>>,
     /// Whether these rows are in the metric's coordinates already.
     references_transformed: bool,
 }
@@ -32,6 +34,10 @@ pub(crate) struct Content<'py> {
 /// Rows that vote, with names and codes of their classes.
 #[derive(FromPyObject)]
 pub(crate) struct References<'py>(Bound<'py, PyAny>, Vec<String>, PyReadonlyArray1<'py, u32>);
+
+/// Rows whose numbers are averaged.
+#[derive(FromPyObject)]
+pub(crate) struct Targets<'py>(Bound<'py, PyAny>, Vec<f64>);
 
 /// Writes a model file.
 #[pyfunction]
@@ -63,6 +69,10 @@ fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> Py
         Some(References(x, names, codes)) => Some((rows_of(&x)?, labels_of(&names, &codes)?)),
         None => None,
     };
+    let targets = match content.targets {
+        Some(Targets(x, numbers)) => Some((rows_of(&x)?, numbers)),
+        None => None,
+    };
     let calibration = match &content.calibration {
         Some(text) => {
             let value = json_of("calibration", text)?;
@@ -82,6 +92,10 @@ fn save(py: Python<'_>, path: PathBuf, model: Model, content: Content<'_>) -> Py
     };
     let transformed = content.references_transformed;
     interruptible(py, None, move |_| {
+        if let Some((rows, numbers)) = targets {
+            model.keep_training_means(&rows);
+            model.targets = Some((model.transform(&rows)?, numbers));
+        }
         if let Some((rows, labels)) = references {
             if transformed {
                 model.references = Some((rows, labels));
@@ -121,6 +135,9 @@ pub(crate) fn load_model<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
         (rows_out(py, rows), labels.names().to_vec(), PyArray1::from_slice(py, labels.codes()))
     });
     answer.set_item("references", references)?;
+    let targets = model.targets.as_ref();
+    let targets = targets.map(|(rows, numbers)| (rows_out(py, rows), PyArray1::from_slice(py, numbers)));
+    answer.set_item("targets", targets)?;
     Ok(answer)
 }
 

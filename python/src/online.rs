@@ -4,8 +4,10 @@ use crate::array::{Csr, mat_out, rows_of};
 use crate::run::to_python;
 use mahala::Error;
 use mahala::data::SparseRows;
+use mahala_baselines::LoretaForm;
 use mahala_baselines::online::{
-    Online as State, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis, OnlinePola,
+    Online as State, OnlineBilinearLoreta, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis,
+    OnlinePola,
 };
 use numpy::{PyArray1, PyArray2};
 use pyo3::exceptions::PyValueError;
@@ -19,6 +21,8 @@ pub(crate) struct Online(Learner);
 enum Learner {
     /// The one that learns from sparse rows.
     Oasis(OnlineOasis),
+    /// The one with two factors.
+    Bilinear(OnlineBilinearLoreta),
     Other(Box<dyn State + Send + Sync>),
 }
 
@@ -26,6 +30,7 @@ impl Learner {
     fn state(&self) -> &dyn State {
         match self {
             Self::Oasis(oasis) => oasis,
+            Self::Bilinear(loreta) => loreta,
             Self::Other(state) => &**state,
         }
     }
@@ -33,6 +38,7 @@ impl Learner {
     fn state_mut(&mut self) -> &mut dyn State {
         match self {
             Self::Oasis(oasis) => oasis,
+            Self::Bilinear(loreta) => loreta,
             Self::Other(state) => &mut **state,
         }
     }
@@ -44,7 +50,7 @@ impl Learner {
 enum Method {
     Gmml { t: f64, lambda: f64 },
     Lego { step: f64, bounds: (f64, f64) },
-    Loreta { rank: Option<usize>, step: f64, seed: u64 },
+    Loreta { form: LoretaForm, rank: Option<usize>, step: f64, seed: u64 },
     Moml { step: f64 },
     Oasis { aggressiveness: f64 },
     Pola {},
@@ -55,7 +61,11 @@ impl Method {
         Ok(Learner::Other(match self {
             Self::Gmml { t, lambda } => Box::new(OnlineGmml::new(columns, t, lambda)?),
             Self::Lego { step, bounds } => Box::new(OnlineLego::new(columns, step, bounds)?),
-            Self::Loreta { rank, step, seed } => {
+            Self::Loreta { form: LoretaForm::General, rank, step, seed } => {
+                let state = OnlineBilinearLoreta::new(columns, rank.unwrap_or(columns), step, seed)?;
+                return Ok(Learner::Bilinear(state));
+            }
+            Self::Loreta { form: LoretaForm::Psd, rank, step, seed } => {
                 Box::new(OnlineLoreta::new(columns, rank.unwrap_or(columns), step, seed)?)
             }
             Self::Moml { step } => Box::new(OnlineMoml::new(columns, step)?),
@@ -128,7 +138,15 @@ impl Online {
     fn stored_entries(&self) -> Option<usize> {
         match &self.0 {
             Learner::Oasis(oasis) => Some(oasis.entries()),
-            Learner::Other(_) => None,
+            Learner::Bilinear(_) | Learner::Other(_) => None,
+        }
+    }
+
+    /// A and B of a similarity W = ABᵀ.
+    fn factors<'py>(&self, py: Python<'py>) -> Option<[Bound<'py, PyArray2<f64>>; 2]> {
+        match &self.0 {
+            Learner::Bilinear(loreta) => Some(loreta.factors().map(|factor| mat_out(py, factor))),
+            Learner::Oasis(_) | Learner::Other(_) => None,
         }
     }
 

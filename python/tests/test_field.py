@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from mahala import (
     GMML,
     LMNN,
+    LORETA,
     MLKR,
     NCMML,
     PLDA,
@@ -18,9 +19,10 @@ from mahala import (
     geometric_mean,
     load,
     load_classifier,
+    load_regressor,
     save,
 )
-from mahala.online import OnlineGMML, OnlineOASIS, OnlinePOLA
+from mahala.online import OnlineGMML, OnlineLORETA, OnlineOASIS, OnlinePOLA
 from mahala.retrieval import verification_scores
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_diabetes, load_iris
@@ -306,3 +308,47 @@ def test_what_learns_online_is_refused_by_the_model_file_in_words(learner, tmp_p
     with pytest.raises(TypeError, match="cannot be written to a model file.*MahalanobisDistance"):
         save(learner, path)
     assert not path.exists()
+
+
+def test_a_regression_is_saved_with_its_numbers(tmp_path):
+    random = np.random.default_rng(3)
+    X = random.uniform(-1, 1, size=(200, 5))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
+    for metric in (GMMLRegression(), MLKR(max_iter=30)):
+        expected = MahalanobisKNNRegressor(7, metric=metric).fit(X[:120], y[:120])
+        path = tmp_path / "m.safetensors"
+        save(expected.metric_, path, X[:120], y[:120])
+        again = load_regressor(path, n_neighbors=7)
+        assert (again.predict(X[120:]) == expected.predict(X[120:])).all()
+        assert load(path).model_params_["regression"] is True
+        with pytest.raises(ValueError, match="load_regressor"):
+            load_classifier(path)
+        save(expected.metric_, path)
+        with pytest.raises(ValueError, match="no training rows with numbers"):
+            load_regressor(path)
+
+
+def test_the_general_form_of_loreta_learns_a_similarity_of_its_rank():
+    X, y = load_iris(return_X_y=True)
+    X = (X - X.mean(axis=0)) / np.abs(X - X.mean(axis=0)).max()
+    triplets = generated_triplets(X, y)
+    loreta = OnlineLORETA(form="general", n_components=2, step=0.1, random_state=0).partial_fit(triplets, preprocessor=X)
+    A, B = loreta.factors_
+    assert A.shape == B.shape == (4, 2)
+    values, vectors = np.linalg.eigh((A @ B.T + B @ A.T) / 2)
+    positive = (vectors * np.maximum(values, 0)) @ vectors.T
+    assert np.allclose(loreta.components_.T @ loreta.components_, positive, atol=1e-12)
+    with pytest.raises(AttributeError, match="general"):
+        _ = OnlineLORETA(n_components=2).partial_fit(triplets, preprocessor=X).factors_
+    with pytest.raises(ValueError, match="form is 'full'"):
+        OnlineLORETA(form="full").partial_fit(triplets, preprocessor=X)
+    with pytest.raises(TypeError, match="cannot be written"):
+        save(loreta, "never.safetensors")
+    assert LORETA(form="general", n_components=2).fit(X, y).components_.shape[1] == 4
+
+
+def generated_triplets(X, y):
+    order = np.random.default_rng(0).permutation(len(X))
+    near = np.array([order[y[order] == c][0] for c in y])
+    far = np.array([order[y[order] != c][0] for c in y])
+    return np.stack([np.arange(len(X)), near, far], axis=1)[near != np.arange(len(X))]

@@ -58,7 +58,7 @@ pub use multitask::{MultiTaskFit, MultiTaskGmml, karcher_mean};
 pub use named::{NAMES, named};
 pub use nca::Nca;
 pub use ncmml::Ncmml;
-pub use online::{Lego, Loreta, Moml, Oasis, Pola};
+pub use online::{Lego, Loreta, LoretaForm, Moml, Oasis, Pola};
 pub use plda::{Plda, PldaModel};
 pub use rca::Rca;
 pub use robust::RobustGmml;

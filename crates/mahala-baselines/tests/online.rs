@@ -11,7 +11,7 @@ use mahala::pairs::{Pair, Pairs, Triplets};
 use mahala::progress::silent;
 use mahala::{Error, Gmml};
 use mahala_baselines::online::{
-    Online, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis, OnlinePola,
+    Online, OnlineBilinearLoreta, OnlineGmml, OnlineLego, OnlineLoreta, OnlineMoml, OnlineOasis, OnlinePola,
 };
 use mahala_baselines::{Lego, Moml, Oasis, Pola};
 
@@ -21,6 +21,7 @@ fn every_state(columns: usize) -> Vec<Box<dyn Online>> {
         Box::new(OnlinePola::new(columns).unwrap()),
         Box::new(OnlineOasis::new(columns, 0.1).unwrap()),
         Box::new(OnlineLoreta::new(columns, columns, 0.01, 0).unwrap()),
+        Box::new(OnlineBilinearLoreta::new(columns, columns, 0.01, 0).unwrap()),
         Box::new(OnlineMoml::new(columns, 0.01).unwrap()),
         Box::new(OnlineGmml::new(columns, 0.5, 0.1).unwrap()),
     ]

@@ -8,12 +8,15 @@ from .._learner import NAMES, TripletsLearner
 
 
 class LORETA(TripletsLearner):
-    """LORETA, the positive semidefinite form (Shalit, Weinshall, Chechik 2010).
+    """LORETA (Shalit, Weinshall, Chechik 2010).
 
-    An online learner of triplets whose metric keeps its rank.
+    An online learner of triplets whose matrix keeps its rank.
 
     Parameters
     ----------
+    form : {"psd", "general"}, default="psd"
+        What keeps the rank: a metric ``UU'``, or a similarity ``AB'`` that need not be symmetric, of which the metric is the
+        positive semidefinite part.
     n_components : int or None, default=None
         The rank; full if None.
     step : float, default=0.01
@@ -41,6 +44,7 @@ class LORETA(TripletsLearner):
     def __init__(
         self,
         *,
+        form: str = "psd",
         n_components: int | None = None,
         step: float = 0.01,
         n_neighbors: int | None = None,
@@ -52,6 +56,7 @@ class LORETA(TripletsLearner):
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
+        self.form = form
         self.n_components = n_components
         self.step = step
         self.n_neighbors = n_neighbors

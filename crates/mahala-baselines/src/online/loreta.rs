@@ -1,5 +1,5 @@
-//! LORETA, positive semidefinite form: online learning on the manifold of low-rank matrices (Shalit, Weinshall and
-//! Chechik 2010).
+//! LORETA: online learning on the manifold of low-rank matrices (Shalit, Weinshall and Chechik 2010). This file has the
+//! parameters and the positive semidefinite form; the general one is [`OnlineBilinearLoreta`].
 //!
 //! # Formula
 //! ```text
@@ -13,33 +13,41 @@
 //! updated with U and computed anew every thousand steps, so a triplet costs O(dk + k³). A step is shortened to
 //! |s| ≤ ½, where the retraction is close.
 
+use crate::online::bilinear_loreta::OnlineBilinearLoreta;
+use crate::online::factor::Factor;
 use crate::online::presentation::{Presentation, nearest_triplets};
 use crate::online::{Online, checked_columns, checked_positive, difference, dot, needs_triplets};
 use crate::pencil::checked_rank;
-use faer::{Mat, MatRef};
-use mahala::data::{Random, Stream};
+use faer::MatRef;
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
 use mahala::learner::{Learned, Learner, Training, fields};
 use mahala::metric::Metric;
 use mahala::progress::Progress;
-use mahala_kernels::blas::product;
-use mahala_kernels::cholesky::cholesky;
-use mahala_kernels::workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Steps after which `UᵀU` is computed anew.
-const REFRESH: usize = 1000;
-
 /// The largest |s|.
-const REACH: f64 = 0.5;
+pub(super) const REACH: f64 = 0.5;
+
+/// What LORETA keeps at a given rank.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoretaForm {
+    /// `W = UUᵀ`, which is the metric: triplets compare distances.
+    #[default]
+    Psd,
+    /// `W = ABᵀ`, a similarity `pᵀWq` as that of OASIS, of which the metric is the positive semidefinite part of `½(W + Wᵀ)`.
+    General,
+}
 
 /// Parameters of LORETA as a batch learner: centred rows of length 1 at most, triplets in passes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Loreta {
-    /// The rank of the metric; all columns if None.
+    /// Whether W is a metric or a similarity.
+    pub form: LoretaForm,
+    /// The rank of W; all columns if None.
     pub rank: Option<usize>,
     /// The step size η.
     pub step: f64,
@@ -55,7 +63,15 @@ pub struct Loreta {
 
 impl Default for Loreta {
     fn default() -> Self {
-        Self { rank: None, step: 0.01, targets: None, impostors: None, passes: 1, seed: 0 }
+        Self {
+            form: LoretaForm::Psd,
+            rank: None,
+            step: 0.01,
+            targets: None,
+            impostors: None,
+            passes: 1,
+            seed: 0,
+        }
     }
 }
 
@@ -71,16 +87,27 @@ impl Learner for Loreta {
     fn numbers(&self, shape: &Shape) -> f64 {
         let rank = self.rank.unwrap_or(shape.columns) as f64;
         let triplets = nearest_triplets(shape, [self.targets, self.impostors]);
-        let factors = 4.0 * rank * (shape.columns as f64 + rank);
-        factors + shape.matrices(0.0, 2.0) + 6.0 * triplets + 3.0 * shape.pairs as f64
+        let factors = 8.0 * rank * (shape.columns as f64 + rank);
+        // The positive semidefinite part is taken of a whole matrix.
+        let whole = if self.form == LoretaForm::Psd { 0.0 } else { 5.0 };
+        factors + shape.matrices(whole, 2.0) + 6.0 * triplets + 3.0 * shape.pairs as f64
     }
 
     /// Iterations are passes; the objective is the mean of ℓ before the updates.
     fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         let rank = checked_rank(self.rank, training.rows().columns())?;
         let presentation = Presentation::of_triplets(training, self.name(), [self.targets, self.impostors])?;
-        let mut state = OnlineLoreta::new(presentation.rows.columns(), rank, self.step, self.seed)?;
-        presentation.learned(&mut state, self.passes, self.seed, progress)
+        let columns = presentation.rows.columns();
+        match self.form {
+            LoretaForm::Psd => {
+                let mut state = OnlineLoreta::new(columns, rank, self.step, self.seed)?;
+                presentation.learned(&mut state, self.passes, self.seed, progress)
+            }
+            LoretaForm::General => {
+                let mut state = OnlineBilinearLoreta::new(columns, rank, self.step, self.seed)?;
+                presentation.learned(&mut state, self.passes, self.seed, progress)
+            }
+        }
     }
 }
 
@@ -96,12 +123,8 @@ impl Learner for Loreta {
 /// ```
 #[derive(Debug, Clone)]
 pub struct OnlineLoreta {
-    /// d × k.
-    u: Mat<f64>,
-    /// `UᵀU`.
-    gram: Mat<f64>,
+    factor: Factor,
     step: f64,
-    steps: usize,
 }
 
 impl OnlineLoreta {
@@ -112,53 +135,26 @@ impl OnlineLoreta {
     pub fn new(columns: usize, rank: usize, step: f64, seed: u64) -> Result<Self> {
         let rank = checked_rank(Some(rank), checked_columns(columns)?)?;
         let step = checked_positive("step", step)?;
-        let (mut random, length) = (Random::of(seed, Stream::Visits), (3.0 / columns as f64).sqrt());
-        let u = if rank == columns {
-            Mat::identity(columns, columns)
-        } else {
-            Mat::from_fn(columns, rank, |_, _| length * (2.0 * random.uniform() - 1.0))
-        };
-        Ok(Self { gram: product(u.transpose(), u.as_ref()), u, step, steps: 0 })
+        Ok(Self { factor: Factor::drawn(columns, rank, seed), step })
     }
 
     /// U.
     pub fn factor(&self) -> MatRef<'_, f64> {
-        self.u.as_ref()
-    }
-
-    /// `Uᵀv`.
-    fn projected(&self, v: &[f64]) -> Vec<f64> {
-        self.u.col_iter().map(|u| u.iter().zip(v).map(|(u, v)| u * v).sum()).collect()
+        self.factor.matrix()
     }
 
     /// `R(W + ηvvᵀ)`.
     fn retract(&mut self, eta: f64, v: &[f64]) -> Result<()> {
-        let factor = cholesky(self.gram.as_ref(), "UᵀU", &mut Workspace::default())?;
-        let h = solve(factor.as_ref(), self.projected(v));
+        let h = self.factor.pseudo_inverse(v)?;
         let square = dot(&h, &h);
         if square == 0.0 {
             return Ok(()); // v is orthogonal to the range of W, and so is the step to the tangent space
         }
         let eta = eta.clamp(-REACH / square, REACH / square);
         let s = eta * square;
-        let (inside, all) = (-0.5 + 0.375 * s, 1.0 - 0.5 * s);
-        let mut c: Vec<f64> = v.iter().map(|v| all * v).collect();
-        for (k, &h) in h.iter().enumerate() {
-            c.iter_mut().zip(self.u.col(k).iter()).for_each(|(c, u)| *c += inside * h * u);
-        }
-        let uc = self.projected(&c);
-        let cc = dot(&c, &c);
+        let c = self.factor.mixed((1.0 - 0.5 * s, v), (-0.5 + 0.375 * s, &h));
         let g: Vec<f64> = h.iter().map(|h| eta * h).collect();
-        for (k, &gk) in g.iter().enumerate() {
-            self.u.col_mut(k).iter_mut().zip(&c).for_each(|(u, c)| *u += c * gk);
-            for (l, &gl) in g.iter().enumerate() {
-                self.gram[(l, k)] += uc[l] * gk + uc[k] * gl + cc * (gk * gl);
-            }
-        }
-        self.steps += 1;
-        if self.steps.is_multiple_of(REFRESH) {
-            self.gram = product(self.u.transpose(), self.u.as_ref());
-        }
+        self.factor.add(&c, &g);
         Ok(())
     }
 }
@@ -169,7 +165,7 @@ impl Online for OnlineLoreta {
     }
 
     fn columns(&self) -> usize {
-        self.u.nrows()
+        self.factor().nrows()
     }
 
     fn update_pair(&mut self, _: &[f64], _: &[f64], _: bool) -> Result<f64> {
@@ -179,7 +175,7 @@ impl Online for OnlineLoreta {
     fn update_triplet(&mut self, anchor: &[f64], near: &[f64], far: &[f64]) -> Result<f64> {
         let v = difference(self.columns(), anchor, near)?;
         let w = difference(self.columns(), anchor, far)?;
-        let squared = |v: &[f64]| self.projected(v).iter().map(|x| x * x).sum::<f64>();
+        let squared = |v: &[f64]| self.factor.projected(v).iter().map(|x| x * x).sum::<f64>();
         let loss = 1.0 + squared(&v) - squared(&w);
         if !loss.is_finite() {
             return Err(Error::OutOfRange { what: "the loss of a triplet" });
@@ -192,28 +188,19 @@ impl Online for OnlineLoreta {
     }
 
     fn metric(&self) -> Result<Metric> {
-        Metric::computed(self.u.transpose().to_owned(), vec![0.0; self.columns()], None)
+        Metric::computed(self.factor().transpose().to_owned(), vec![0.0; self.columns()], None)
     }
-}
-
-/// The solution of `LLᵀh = b`.
-fn solve(l: MatRef<'_, f64>, mut b: Vec<f64>) -> Vec<f64> {
-    let k = b.len();
-    for i in 0..k {
-        let known: f64 = (0..i).map(|j| l[(i, j)] * b[j]).sum();
-        b[i] = (b[i] - known) / l[(i, i)];
-    }
-    for i in (0..k).rev() {
-        let known: f64 = (i + 1..k).map(|j| l[(j, i)] * b[j]).sum();
-        b[i] = (b[i] - known) / l[(i, i)];
-    }
-    b
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::online::factor::REFRESH;
+    use faer::Mat;
+    use mahala::data::Random;
+    use mahala_kernels::blas::product;
     use mahala_kernels::eigen::eigen;
+    use mahala_kernels::workspace::Workspace;
 
     fn gram_of(u: MatRef<'_, f64>) -> Mat<f64> {
         product(u, u.transpose())
@@ -275,9 +262,10 @@ mod tests {
                 std::array::from_fn(|_| (0..8).map(|_| random.uniform() - 0.5).collect());
             state.update_triplet(&rows[0], &rows[1], &rows[2]).unwrap();
         }
-        assert!(state.steps > 500 && state.steps < REFRESH, "{}", state.steps);
-        let fresh = product(state.u.transpose(), state.u.as_ref());
-        assert!((&fresh - &state.gram).norm_max() < 1e-12 * fresh.norm_max());
+        let (gram, steps) = state.factor.gram();
+        assert!(steps > 500 && steps < REFRESH, "{steps}");
+        let fresh = product(state.factor().transpose(), state.factor());
+        assert!((&fresh - gram).norm_max() < 1e-12 * fresh.norm_max());
         assert!(state.update_pair(&[0.0; 8], &[1.0; 8], true).is_err());
     }
 }

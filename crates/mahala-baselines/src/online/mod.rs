@@ -1,10 +1,13 @@
 //! Online learners: one pair or triplet at a time, and the metric on demand.
 //!
-//! A state ([`OnlineLego`], [`OnlinePola`], [`OnlineOasis`], [`OnlineLoreta`], [`OnlineMoml`], [`OnlineGmml`]) is
+//! A state ([`OnlineLego`], [`OnlinePola`], [`OnlineOasis`], [`OnlineLoreta`], [`OnlineBilinearLoreta`],
+//! [`OnlineMoml`], [`OnlineGmml`]) is
 //! updated by [`Online::update_pair`] or [`Online::update_triplet`]. The parameter structs ([`Lego`], [`Pola`],
 //! [`Oasis`], [`Loreta`], [`Moml`]) are batch learners that present a table to the state in passes, each in an order
 //! drawn from the seed.
 
+mod bilinear_loreta;
+mod factor;
 mod gmml;
 mod lego;
 mod loreta;
@@ -15,15 +18,17 @@ mod presentation;
 
 pub(crate) use presentation::{nearest_triplets, triplets_of};
 
+pub use bilinear_loreta::OnlineBilinearLoreta;
 pub use gmml::OnlineGmml;
 pub use lego::{Lego, OnlineLego};
-pub use loreta::{Loreta, OnlineLoreta};
+pub use loreta::{Loreta, LoretaForm, OnlineLoreta};
 pub use moml::{Moml, OnlineMoml};
 pub use oasis::{Oasis, OnlineOasis};
 pub use pola::{OnlinePola, Pola};
 
 use faer::{Mat, MatRef};
-use mahala::error::{Error, Result};
+use mahala::error::{Error, MemoryRemedy, Result};
+use mahala::footprint::memory_limit_gb;
 use mahala::metric::Metric;
 use mahala_kernels::eigen::eigen;
 use mahala_kernels::workspace::Workspace;
@@ -131,6 +136,15 @@ fn add_outer(a: &mut Mat<f64>, factor: f64, v: &[f64]) {
         // vi·vj first: the same product on both sides of the diagonal.
         a.col_mut(j).iter_mut().zip(v).for_each(|(a, vi)| *a += factor * (vi * vj));
     }
+}
+
+/// Refuses a dense matrix of columns × columns that does not fit, with what its eigenvectors need.
+fn check_dense(what: &'static str, d: usize) -> Result<()> {
+    let (gigabytes, limit) = (8e-9 * 5.0 * (d as f64).powi(2), memory_limit_gb());
+    if gigabytes > limit {
+        return Err(Error::Memory { what, gigabytes, d, limit, remedy: MemoryRemedy::Columns });
+    }
+    Ok(())
 }
 
 /// The metric of the positive semidefinite part of `A`; 0 if there is none.

@@ -11,11 +11,12 @@
 
 use crate::online::presentation::{Presentation, nearest_triplets};
 use crate::online::{
-    Online, checked_columns, checked_positive, difference, metric_of_positive_part, needs_triplets,
+    Online, check_dense, checked_columns, checked_positive, difference, metric_of_positive_part,
+    needs_triplets,
 };
 use faer::Mat;
-use mahala::error::{Error, MemoryRemedy, Result};
-use mahala::footprint::{Shape, memory_limit_gb};
+use mahala::error::{Error, Result};
+use mahala::footprint::Shape;
 use mahala::learner::{Learned, Learner, Training, fields};
 use mahala::metric::Metric;
 use mahala::progress::Progress;
@@ -200,11 +201,7 @@ impl Online for OnlineOasis {
     /// The metric of the symmetrised W. This one step is dense: columns × columns.
     fn metric(&self) -> Result<Metric> {
         let d = self.columns();
-        let (gigabytes, limit) = (8e-9 * 5.0 * (d as f64).powi(2), memory_limit_gb());
-        if gigabytes > limit {
-            let (what, remedy) = ("the metric of oasis", MemoryRemedy::Columns);
-            return Err(Error::Memory { what, gigabytes, d, limit, remedy });
-        }
+        check_dense("the metric of oasis", d)?;
         let half = |i: usize, j: usize| 0.5 * (self.weight(i, j) + self.weight(j, i));
         metric_of_positive_part(Mat::from_fn(d, d, half).as_ref())
     }

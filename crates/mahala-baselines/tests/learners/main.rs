@@ -13,8 +13,8 @@ use mahala::progress::{Stop, silent};
 use mahala::{Dataset, Error, Mat, Model, Rows};
 use mahala_baselines::{
     Covariance, Dmlmj, Embedding, Euclidean, FlatGeo, GammaChoice, Hinge, Itml, Kissme, Lda, Ldml, Lego,
-    Lfda, Lmnn, Loreta, Lsml, Mcml, Mmc, Moml, NAMES, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml, Scml, Sdml,
-    Xqda, named,
+    Lfda, Lmnn, Loreta, LoretaForm, Lsml, Mcml, Mmc, Moml, NAMES, Nca, Ncmml, Oasis, Pola, Rca, RobustGmml,
+    Scml, Sdml, Xqda, named,
 };
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -54,6 +54,7 @@ fn every_method() -> Vec<Box<dyn Learner>> {
         Box::new(Oasis::default()),
         Box::new(Loreta::default()),
         Box::new(Loreta { rank: Some(1), ..Loreta::default() }),
+        Box::new(Loreta { form: LoretaForm::General, rank: Some(1), ..Loreta::default() }),
         Box::new(Moml::default()),
         Box::new(Scml { max_iterations: 1000, ..Scml::default() }),
         Box::new(Lsml::default()),

@@ -161,5 +161,6 @@ const OF_METHODS: &[(&[&str], &str, Words)] = &[
         (SWITCH, "true or false", "divide columns by their standard deviations first"),
     ),
     (&["mlkr"], "start", ("text or rows", "auto, identity, pca, or {\"given\": rows}", "the first L")),
+    (&["loreta"], "form", ("text", "psd or general", "a metric, or a similarity that need not be symmetric")),
     (&["oasis"], "aggressiveness", (NUMBER, ABOVE, "C, the largest step")),
 ];
