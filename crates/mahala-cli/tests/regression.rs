@@ -132,8 +132,8 @@ fn rows_that_are_not_kept_are_given_again() {
 fn labels_in_a_file_of_their_own_are_numbers_too() {
     let place = place();
     let (rows, targets) = draw(240, 3);
-    let text: String = targets.iter().map(|y| format!("{y}\n")).collect();
-    place.write("y.txt", text);
+    let lines: Vec<String> = targets.iter().map(f64::to_string).collect();
+    place.write("y.txt", lines.join("\n") + "\n");
     let mut features = String::from("a,b,c,d,e\n");
     for row in &rows {
         features += &(row.map(|x| x.to_string()).join(",") + "\n");

@@ -134,7 +134,7 @@ mod tests {
         product(a, b.transpose())
     }
 
-    /// VVᵀ of the k leading eigenvectors.
+    /// `VVᵀ` of the k leading eigenvectors.
     fn leading(gram: &Mat<f64>, k: usize) -> Mat<f64> {
         let e = eigen(gram.as_ref(), "a", &mut Workspace::default()).unwrap();
         let v = e.vectors.as_ref().subcols(gram.nrows() - k, k);

@@ -206,9 +206,12 @@ fn check(asked: &Asked<'_>, source: Source, given: &Given, but: &[&str]) -> Resu
 
 /// Refuses a regression by a method of classes, and classes for a method of regression.
 fn check_regression(asked: &Asked<'_>) -> Result<()> {
-    let wrong = |method: &&Method| match asked.target.regression {
-        true => check_methods("regression", &[**method]).is_err(),
-        false => method.is_regression(),
+    let wrong = |method: &&Method| {
+        if asked.target.regression {
+            check_methods("regression", &[**method]).is_err()
+        } else {
+            method.is_regression()
+        }
     };
     match (asked.methods.iter().find(wrong), asked.target.regression) {
         (None, _) => Ok(()),

@@ -176,13 +176,12 @@ impl<'a> TrainingSums<'a> {
     pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Arc<Weighting>, f64)> {
         let frame = self.frame(recipe)?;
         let columns = self.data.columns();
-        let (mut path, solved) = match self.paths.longest(recipe) {
-            Some(known) => known,
-            None => {
-                let first = Arc::new(frame.first(recipe, columns)?);
-                self.paths.keep(recipe, 0, &first, columns);
-                (first, 0)
-            }
+        let (mut path, solved) = if let Some(known) = self.paths.longest(recipe) {
+            known
+        } else {
+            let first = Arc::new(frame.first(recipe, columns)?);
+            self.paths.keep(recipe, 0, &first, columns);
+            (first, 0)
         };
         for (done, round) in recipe.rounds.iter().enumerate().skip(solved) {
             let t = recipe.t_after(done);
