@@ -22,7 +22,7 @@ enum Learner {
     /// The one that learns from sparse rows.
     Oasis(OnlineOasis),
     /// The one with two factors.
-    Bilinear(OnlineBilinearLoreta),
+    Bilinear(Box<OnlineBilinearLoreta>),
     Other(Box<dyn State + Send + Sync>),
 }
 
@@ -30,7 +30,7 @@ impl Learner {
     fn state(&self) -> &dyn State {
         match self {
             Self::Oasis(oasis) => oasis,
-            Self::Bilinear(loreta) => loreta,
+            Self::Bilinear(loreta) => &**loreta,
             Self::Other(state) => &**state,
         }
     }
@@ -38,7 +38,7 @@ impl Learner {
     fn state_mut(&mut self) -> &mut dyn State {
         match self {
             Self::Oasis(oasis) => oasis,
-            Self::Bilinear(loreta) => loreta,
+            Self::Bilinear(loreta) => &mut **loreta,
             Self::Other(state) => &mut **state,
         }
     }
@@ -63,7 +63,7 @@ impl Method {
             Self::Lego { step, bounds } => Box::new(OnlineLego::new(columns, step, bounds)?),
             Self::Loreta { form: LoretaForm::General, rank, step, seed } => {
                 let state = OnlineBilinearLoreta::new(columns, rank.unwrap_or(columns), step, seed)?;
-                return Ok(Learner::Bilinear(state));
+                return Ok(Learner::Bilinear(Box::new(state)));
             }
             Self::Loreta { form: LoretaForm::Psd, rank, step, seed } => {
                 Box::new(OnlineLoreta::new(columns, rank.unwrap_or(columns), step, seed)?)
@@ -142,7 +142,7 @@ impl Online {
         }
     }
 
-    /// A and B of a similarity W = ABᵀ.
+    /// A and B of a similarity `W = ABᵀ`.
     fn factors<'py>(&self, py: Python<'py>) -> Option<[Bound<'py, PyArray2<f64>>; 2]> {
         match &self.0 {
             Learner::Bilinear(loreta) => Some(loreta.factors().map(|factor| mat_out(py, factor))),
