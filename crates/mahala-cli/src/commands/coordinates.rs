@@ -29,7 +29,7 @@ impl<'a> Coordinates<'a> {
         if self.single { Holds::Singles } else { Holds::Numbers }
     }
 
-    /// Those of a whole table; the cells are taken out of it.
+    /// The coordinates of a whole table; the cells are taken out of it.
     pub(crate) fn of_table(&self, table: &mut Table) -> Result<Columns> {
         if !self.single && (self.adaptation.is_none() || table.sparse.is_some()) {
             let z = transformed(self.model, table)?;
@@ -39,7 +39,7 @@ impl<'a> Coordinates<'a> {
         self.of_rows(&rows(table)?)
     }
 
-    /// Those of some rows.
+    /// The coordinates of some rows.
     pub(crate) fn of_rows(&self, rows: &Rows) -> Result<Columns> {
         let columns = rows.columns();
         if self.single {

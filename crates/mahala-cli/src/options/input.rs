@@ -100,7 +100,7 @@ impl InputArgs {
         Self { by_position, ..self.clone() }
     }
 
-    /// The same for rows of embeddings, which are held in the precision that their file has them in.
+    /// The options for rows of embeddings, which are held in the precision that their file has them in.
     pub(crate) fn for_embeddings(&self) -> Self {
         Self { rows_held: RowsHeld::OrSingle, ..self.clone() }
     }

@@ -26,7 +26,7 @@ pub(crate) struct Retrieval {
     /// The classes of the gallery in a file of their own, one a row
     #[arg(long, value_name = "FILE")]
     pub labels: Option<PathBuf>,
-    /// Those of the queries
+    /// The classes of the queries in a file of their own
     #[arg(long, value_name = "FILE", requires_all = ["labels", "queries"], conflicts_with_all = ["label", "judgements"])]
     pub query_labels: Option<PathBuf>,
     /// The queries [default: every row of the gallery, among the others]
