@@ -16,6 +16,7 @@ LIBRARY = [
     "learner", "auto", "model", "embeddings",
 ]
 UNSAFE = {
+    "crates/mahala-io/src/mapped.rs",
     "crates/mahala-kernels/src/knn/scan.rs",
     "crates/mahala-kernels/src/prefetch.rs",
     "python/src/array.rs",

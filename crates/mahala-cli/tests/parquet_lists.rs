@@ -98,6 +98,10 @@ fn lists_become_columns_in_memory_and_in_a_stream() {
     place.ok("fit flat.csv --label label --method gmml --t 0.3 -o flat.st");
     assert_eq!(place.model("flat.st").feature_names[12], "embedding.12");
     let coordinates = place.ok("transform flat.st flat.csv").stdout;
+    // Rows in single and half precision have coordinates in single precision.
+    let single = |cell: &str| cell.parse::<f64>().map_or(cell.to_owned(), |z| (z as f32).to_string());
+    let rounded = |line: &str| line.split(',').map(single).collect::<Vec<_>>().join(",") + "\n";
+    let rounded: String = coordinates.lines().map(rounded).collect();
     for name in ["double", "single", "half"] {
         for label in ["label", "-1", "3"] {
             place
@@ -106,7 +110,8 @@ fn lists_become_columns_in_memory_and_in_a_stream() {
         }
         for stream in ["", "--stream"] {
             let z = place.ok(&format!("transform flat.st {name}.parquet {stream}")).stdout;
-            assert_eq!(z, coordinates, "{name} {stream}");
+            let wanted = if name == "double" { &coordinates } else { &rounded };
+            assert_eq!(&z, wanted, "{name} {stream}");
         }
     }
     place.ok(

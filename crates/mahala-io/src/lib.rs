@@ -24,7 +24,6 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
 #![cfg_attr(
     not(feature = "parquet"),
     allow(dead_code, reason = "columns and typed values are those of Parquet files")
@@ -48,6 +47,7 @@ mod jsonl;
 pub mod judgements;
 mod label_file;
 mod libsvm;
+mod mapped;
 mod missing;
 pub mod npy;
 mod npz;
@@ -77,7 +77,7 @@ pub use column_ref::ColumnRef;
 pub use columns::are_numbered;
 pub use error::ReadError;
 pub use mahala::model::remove_unfinished;
-pub use options::{Format, Header, Missing, ReadOptions};
+pub use options::{Format, Header, Missing, ReadOptions, RowsHeld};
 pub use read::{read_records, read_table};
 pub use stream::{Stream, estimated_bytes};
 pub use table::{Records, Table};

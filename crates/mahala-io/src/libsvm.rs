@@ -9,7 +9,7 @@ use crate::csv::dialect::plain_text;
 use crate::csv::record::RecordReader;
 use crate::error::{ReadError, at, excerpt};
 use crate::missing::{RowLabel, RowPolicy, Tally};
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, RowsHeld};
 use crate::scalar::number_label;
 use crate::source::Source;
 use crate::table::Table;
@@ -43,7 +43,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadE
     let options = ReadOptions { label: None, ..options.clone() };
     let mut plan = plan(&name, &Columns::numbered(width), &options)?;
     plan.label_name = sparse.labelled.then(|| "label".to_owned());
-    if options.sparse && sparse.is_worth_keeping(width) {
+    if options.rows_held == RowsHeld::OrSparse && sparse.is_worth_keeping(width) {
         return sparse.keep(&name, width, plan);
     }
     check_memory(&name, sparse.rows.len(), width)?;
@@ -159,6 +159,8 @@ impl Sparse {
             names: plan.names,
             rows: Vec::new(),
             sparse: Some(rows),
+            embeddings: None,
+            single: false,
             row_numbers: (1..=self.rows.len() as u64).collect(),
             labels: self.labelled.then(|| self.rows.into_iter().filter_map(|row| row.label).collect()),
             gaps: Vec::new(),
@@ -175,7 +177,7 @@ impl Sparse {
     ) -> Result<Table, ReadError> {
         let policy = RowPolicy::new(source, "line", plan, options, true);
         let mut table = TableBuilder::new(source, plan.names.clone(), self.labelled, options);
-        table.reserve(self.rows.len());
+        table.expect(self.rows.len());
         let mut tally = Tally::default();
         let (mut dense, mut start) = (vec![0.0; width], 0);
         for rows in self.rows.chunks(BLOCK_ROWS) {

@@ -52,6 +52,19 @@ pub enum Format {
     Jsonl,
 }
 
+/// How the rows of a table may be held in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowsHeld {
+    /// In double precision.
+    #[default]
+    Double,
+    /// In double precision, or sparse where they are sparse and wide: [`Table::sparse`](crate::Table::sparse).
+    OrSparse,
+    /// In double precision, or in single where no cell loses a digit by it; arrays where they lie in their file:
+    /// [`Table::embeddings`](crate::Table::embeddings).
+    OrSingle,
+}
+
 /// How a file is to be read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
@@ -79,8 +92,8 @@ pub struct ReadOptions {
     pub array: Option<String>,
     /// Whether the indices of sparse text begin at 0.
     pub zero_based: bool,
-    /// Whether rows that are sparse and wide may stay sparse.
-    pub sparse: bool,
+    /// How the rows of a table may be held.
+    pub rows_held: RowsHeld,
     /// How many bad rows are left out rather than refused; `None` stops at the first.
     pub skip_bad_rows: Option<u64>,
     /// The most bytes of numbers that may be held.

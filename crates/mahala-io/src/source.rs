@@ -96,6 +96,11 @@ impl Source {
         Self { name, reader, magic: None, begins_with_object: false, plain: None, length: Some(length) }
     }
 
+    /// The file itself, if it is a regular file that is not compressed.
+    pub(crate) fn plain(&self) -> Option<&Path> {
+        self.plain.as_deref()
+    }
+
     /// The number of bytes, where it is known before reading.
     pub(crate) fn size(&self) -> Option<u64> {
         if self.length.is_some() {

@@ -1,6 +1,6 @@
 //! Tables in memory: rows of numbers with their labels, and small tables of text.
 
-use mahala::data::SparseRows;
+use mahala::data::{Embeddings, SparseRows};
 
 use crate::error::{ReadError, shell};
 
@@ -11,10 +11,14 @@ pub struct Table {
     pub source: String,
     /// The names of the features.
     pub names: Vec<String>,
-    /// The features of all rows, row after row; empty if they are sparse.
+    /// The features of all rows, row after row; empty if they are held in another way.
     pub rows: Vec<f64>,
     /// The rows, if they are sparse.
     pub sparse: Option<SparseRows>,
+    /// The rows, if [`RowsHeld::OrSingle`](crate::RowsHeld::OrSingle) was asked for and no cell needs 64 bits.
+    pub embeddings: Option<Embeddings>,
+    /// Whether the file has all features in single or half precision.
+    pub single: bool,
     /// The number of rows.
     pub n: usize,
     /// The number of data rows in the file, with those that were left out.
@@ -66,12 +70,20 @@ impl Table {
     /// Keeps these rows of a table whose missing cells are dealt with.
     pub(crate) fn keep_rows(&mut self, kept: &[usize]) {
         let d = self.names.len();
-        match &mut self.sparse {
-            Some(sparse) => *sparse = sparse.subset(kept),
-            None => self.rows = kept.iter().flat_map(|&i| &self.rows[i * d..][..d]).copied().collect(),
+        match (&mut self.sparse, self.embeddings.take()) {
+            (Some(sparse), _) => *sparse = sparse.subset(kept),
+            (None, Some(rows)) => self.embeddings = rows.subset(kept).ok(),
+            (None, None) => {
+                self.rows = kept.iter().flat_map(|&i| &self.rows[i * d..][..d]).copied().collect();
+            }
         }
         self.row_numbers = kept.iter().map(|&i| self.row_numbers[i]).collect();
         self.n = kept.len();
+    }
+
+    /// One cell of rows that are not sparse.
+    fn cell(&self, i: usize, j: usize) -> f64 {
+        self.embeddings.as_ref().map_or_else(|| self.rows[i * self.names.len() + j], |rows| rows.cell(i, j))
     }
 
     /// Notes columns that only count the rows: identifiers, which say nothing about likeness.
@@ -80,12 +92,11 @@ impl Table {
         if self.n < FEWEST || self.sparse.is_some() {
             return;
         }
-        let d = self.names.len();
         for (j, name) in self.names.iter().enumerate() {
-            let first = self.rows[j] - self.row_numbers[0] as f64;
-            let cells = self.rows.iter().skip(j).step_by(d);
+            let first = self.cell(0, j) - self.row_numbers[0] as f64;
             // Differences of whole numbers are exact, so that equality is what is meant.
-            let mut steps = cells.zip(&self.row_numbers).map(|(x, &row)| x - row as f64 - first);
+            let numbers = self.row_numbers.iter().enumerate();
+            let mut steps = numbers.map(|(i, &row)| self.cell(i, j) - row as f64 - first);
             if [0.0, -1.0].contains(&first) && steps.all(|step| step == 0.0) {
                 self.notes.push(format!(
                     "column '{name}' counts the rows; if it is an identifier: --ignore {}",

@@ -1,14 +1,18 @@
 //! Blocks of rows put together to a table in memory.
 
+use mahala::data::Embeddings;
+
 use crate::block::Block;
 use crate::error::{ReadError, count, shell};
 use crate::missing::{RowPolicy, Tally};
-use crate::options::{Missing, ReadOptions};
+use crate::options::{Missing, ReadOptions, RowsHeld};
 use crate::table::{Table, check_bytes};
 
 /// A table under way.
 pub(crate) struct TableBuilder {
     table: Table,
+    /// The cells, as long as none loses a digit in single precision, where that is wanted.
+    single: Option<Vec<f32>>,
     most_bytes: Option<u64>,
 }
 
@@ -20,6 +24,8 @@ impl TableBuilder {
             names,
             rows: Vec::new(),
             sparse: None,
+            embeddings: None,
+            single: false,
             n: 0,
             records: 0,
             labels: labelled.then(Vec::new),
@@ -27,12 +33,38 @@ impl TableBuilder {
             gaps: Vec::new(),
             notes: Vec::new(),
         };
-        Self { table, most_bytes: options.most_bytes }
+        // Means that are filled in need double precision.
+        let narrow = options.rows_held == RowsHeld::OrSingle && options.missing != Missing::Mean;
+        Self { table, single: narrow.then(Vec::new), most_bytes: options.most_bytes }
     }
 
-    /// Makes room for rows whose number is known, and known to be honest.
-    pub(crate) fn reserve(&mut self, rows: usize) {
-        self.table.rows.reserve(rows.saturating_mul(self.table.names.len()));
+    /// Says that the file has all features in single precision.
+    pub(crate) fn has_single(&mut self, single: bool) {
+        self.table.single = single;
+    }
+
+    /// Makes room for as many rows as the file claims, if they may be held: a vector that grows is copied on the way.
+    pub(crate) fn expect(&mut self, rows: usize) {
+        let cells = rows.saturating_mul(self.table.names.len());
+        let numbers = if self.single.is_some() { cells.div_ceil(2) } else { cells };
+        if self.most_bytes.is_some_and(|most| (numbers as u64).saturating_mul(8) > most) {
+            return;
+        }
+        // Pages that are not written to take no memory, so that a wrong claim costs nothing.
+        let _ = match &mut self.single {
+            Some(single) => single.try_reserve_exact(cells),
+            None => self.table.rows.try_reserve_exact(cells),
+        };
+    }
+
+    /// The table of rows that are read where they lie.
+    pub(crate) fn in_place(mut self, rows: Embeddings) -> Table {
+        self.table.n = rows.len();
+        self.table.records = rows.len() as u64;
+        self.table.row_numbers = (1..=rows.len() as u64).collect();
+        self.table.single = true;
+        self.table.embeddings = Some(rows);
+        self.table
     }
 
     /// Appends the rows of a block.
@@ -44,12 +76,22 @@ impl TableBuilder {
             labels.extend((0..block.len()).map(|i| block.label(i).to_owned()));
         }
         let rows = block.into_row_major();
-        if table.rows.capacity() == 0 {
-            table.rows = rows;
-        } else {
-            table.rows.extend(rows);
+        match self.single.take() {
+            Some(mut single) if rows.iter().all(|&x| is_single(x)) => {
+                single.extend(rows.iter().map(|&x| x as f32));
+                self.single = Some(single);
+            }
+            before => {
+                table.rows.extend(before.into_iter().flatten().map(f64::from));
+                if table.rows.capacity() == 0 {
+                    table.rows = rows;
+                } else {
+                    table.rows.extend(rows);
+                }
+            }
         }
-        check_bytes(&table.source, table.rows.len(), self.most_bytes)
+        let narrow = self.single.as_ref().map_or(0, |single| single.len().div_ceil(2));
+        check_bytes(&self.table.source, self.table.rows.len() + narrow, self.most_bytes)
     }
 
     /// The table, with the missing cells that were left for the end dealt with.
@@ -71,8 +113,18 @@ impl TableBuilder {
             let seen = count(gaps.cells, "missing cell");
             self.table.notes.push(format!("{seen} replaced by column means"));
         }
+        if let Some(single) = self.single {
+            let rows = Embeddings::single(single, self.table.names.len());
+            self.table.embeddings =
+                Some(rows.map_err(|error| ReadError::new(&self.table.source, error.to_string()))?);
+        }
         Ok(self.table)
     }
+}
+
+/// Whether single precision holds a number; a missing cell is in both.
+fn is_single(x: f64) -> bool {
+    f64::from(x as f32) == x || x.is_nan()
 }
 
 /// Refuses a file of which no row is left.

@@ -3,6 +3,7 @@
 use crate::commands::dataset::{labels, rows};
 use crate::commands::{create_output, described};
 use crate::options::adapt::Adapt;
+use crate::options::input::LabelsIn;
 use crate::terminal::message::tell_written;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
@@ -18,11 +19,12 @@ use std::path::Path;
 
 /// Learns, reports and writes.
 pub(crate) fn run(args: &Adapt) -> Result<()> {
-    let files = [&args.pairs, &args.triplets, &args.clicks, &args.queries];
+    let files = [&args.labels, &args.pairs, &args.triplets, &args.clicks, &args.queries];
     let mut inputs: Vec<&Path> = files.into_iter().flatten().map(|path| &**path).collect();
     inputs.push(&args.data);
     let output = args.output.as_deref().map(|path| create_output(path, &inputs)).transpose()?;
-    let mut table = args.input.read(&args.data, args.label.as_ref())?;
+    let labels = LabelsIn::of(args.label.as_ref(), args.labels.as_deref());
+    let mut table = args.input.for_embeddings().read(&args.data, labels)?;
     let names = table.names.clone();
     let adapter = Adapter {
         similarity: args.metric,
@@ -81,7 +83,7 @@ fn fit(args: &Adapt, adapter: &Adapter, table: &mut Table) -> Result<Adaptation>
         return Ok(adapter.fit_triplets(&queries, &near, &far, &mut silent)?);
     }
     if let (Some(path), Some(queries)) = (&args.clicks, &args.queries) {
-        let mut asked = args.input.read(queries, None)?;
+        let mut asked = args.input.for_embeddings().read(queries, None)?;
         let judgements = read_judgements(path, &asked, table)?;
         let (queries, documents) = (embeddings(&mut asked)?, embeddings(table)?);
         return Ok(adapter.fit_clicks(&queries, &documents, &judgements, &mut silent)?);
@@ -98,9 +100,12 @@ fn fit(args: &Adapt, adapter: &Adapter, table: &mut Table) -> Result<Adaptation>
     Ok(adapter.fit_labels(&embeddings(table)?, labels.codes())?)
 }
 
-/// A table's rows; the cells are taken out of it.
+/// A table's rows in the precision they are held in; the cells are taken out of it.
 pub(crate) fn embeddings(table: &mut Table) -> Result<Embeddings> {
-    Ok(Embeddings::from_rows(&rows(table)?)?)
+    match table.embeddings.take() {
+        Some(rows) => Ok(rows),
+        None => Ok(Embeddings::from_rows(&rows(table)?)?),
+    }
 }
 
 fn report(args: &Adapt, fit: &Adaptation) -> Result<()> {

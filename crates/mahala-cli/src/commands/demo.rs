@@ -13,7 +13,7 @@ use mahala::gmml::TChoice;
 use mahala::progress::silent;
 use mahala::{Dataset, Gmml, Metric};
 use mahala_io::write_atomic;
-use mahala_io::{Header, Missing};
+use mahala_io::{Header, Missing, RowsHeld};
 use mahala_page::{Explorer, Settings, Source};
 use mahala_plot::{Panel, ScatterPanels};
 use serde_json::json;
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Demo) -> Result<()> {
         array: None,
         zero_based: false,
         by_position: false,
+        rows_held: RowsHeld::Double,
         skip_bad_rows: None,
         most_bytes: None,
     };

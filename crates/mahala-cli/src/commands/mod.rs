@@ -4,6 +4,7 @@ pub(crate) mod adapt;
 pub(crate) mod completions;
 mod configured;
 mod constraints;
+mod coordinates;
 mod dataset;
 pub(crate) mod demo;
 pub(crate) mod evaluate;

@@ -6,7 +6,7 @@ use crate::terminal::message::print_notes;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::Labels;
-use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, Table, read_table};
+use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, RowsHeld, Table, read_table};
 use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
 
@@ -128,7 +128,7 @@ impl InputArgs {
 
     /// Reads a table whose rows may stay sparse.
     pub(crate) fn read_sparse<'a>(&self, path: &Path, labels: impl Into<LabelsIn<'a>>) -> Result<Table> {
-        read(path, &ReadOptions { sparse: true, ..self.options(labels) })
+        read(path, &ReadOptions { rows_held: RowsHeld::OrSparse, ..self.options(labels) })
     }
 
     /// Reads rows for a model and, from a column that is no feature, the name of each.
@@ -178,7 +178,10 @@ impl InputArgs {
     ) -> Result<Table> {
         self.check_position(model)?;
         let means = self.means_of(model)?;
-        let mut options = ReadOptions { sparse: model.kernel.is_none(), means, ..self.options(labels) };
+        let mut options = ReadOptions { means, ..self.options(labels) };
+        if options.rows_held == RowsHeld::Double && model.kernel.is_none() {
+            options.rows_held = RowsHeld::OrSparse;
+        }
         if model.feature_names.is_empty() {
             let table = read(path, &options)?;
             if table.names.len() != model.columns() {

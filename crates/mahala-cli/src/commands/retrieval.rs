@@ -2,6 +2,7 @@
 
 use crate::commands::adapt::embeddings;
 use crate::commands::{load_model, searching};
+use crate::options::input::LabelsIn;
 use crate::options::retrieval::Retrieval;
 use crate::terminal::message::{print_json, print_result};
 use crate::terminal::progress::Bar;
@@ -16,6 +17,7 @@ use mahala::{Labels, Model, Rows};
 use mahala_io::Table;
 use mahala_io::judgements::read_judgements;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// What is searched, by what, and what is relevant.
 struct Question {
@@ -75,13 +77,22 @@ fn similarity(args: &Retrieval, model: Option<&Model>) -> Result<Similarity> {
 }
 
 fn read(args: &Retrieval, model: Option<&Model>) -> Result<Question> {
-    let input = args.input.for_model(args.by_position);
-    let table = |path| match model {
-        Some(model) => input.read_for(model, path, args.label.as_ref()),
-        None => args.input.read(path, args.label.as_ref()),
+    let input = args.input.for_model(args.by_position).for_embeddings();
+    let table = |path, labels: Option<&PathBuf>| {
+        let labels = LabelsIn::of(args.label.as_ref(), labels.map(PathBuf::as_path));
+        match model {
+            Some(model) => input.read_for(model, path, labels),
+            None => input.read(path, labels),
+        }
     };
-    let mut gallery = table(&args.data)?;
-    let mut queries = args.queries.as_deref().map(table).transpose()?;
+    if args.labels.is_some() && args.queries.is_some() && args.query_labels.is_none() {
+        bail!(
+            "--labels has the classes of the gallery alone\nhint: give those of the queries with --query-labels FILE"
+        );
+    }
+    let mut gallery = table(&args.data, args.labels.as_ref())?;
+    let queries = args.queries.as_deref();
+    let mut queries = queries.map(|path| table(path, args.query_labels.as_ref())).transpose()?;
     let relevance = match (&args.judgements, &queries) {
         (Some(path), Some(queries)) => Relevance::Judged(read_judgements(path, queries, &gallery)?),
         _ => Relevance::Codes(codes(&gallery, queries.as_ref())?),
@@ -97,7 +108,7 @@ fn codes(gallery: &Table, queries: Option<&Table>) -> Result<Vec<u32>> {
         match &table.labels {
             Some(labels) => names.extend(labels),
             None => bail!(
-                "{} was read without labels\nhint: name the label column with --label COLUMN",
+                "{} was read without labels\nhint: name the label column with --label COLUMN, or a file with --labels FILE",
                 table.source
             ),
         }

@@ -1,6 +1,6 @@
 //! `mahala transform`: rows in the coordinates where the metric is Euclidean.
 
-use crate::commands::dataset::transformed;
+use crate::commands::coordinates::{self, Coordinates};
 use crate::commands::read::in_stream;
 use crate::commands::{create_apart, load_model, shown};
 use crate::options::input::InputArgs;
@@ -8,7 +8,7 @@ use crate::options::transform::Transform;
 use crate::terminal::format;
 use crate::terminal::message::{print_json, print_message, print_notes, tell_written};
 use crate::terminal::progress::Bar;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mahala::Model;
 use mahala_io::AtomicFile;
 use mahala_io::Block;
@@ -42,18 +42,23 @@ pub(crate) fn run(args: &Transform) -> Result<()> {
         (false, None) => input.in_memory_or_stream(&args.data, read, || Ok(None))?,
     };
     let Some((mut table, ids)) = table else { return stream(args, &input, &model, (form, output)) };
-    let z = transformed(&model, &mut table)?;
-    let shape = Shape::of(args, form, z.columns(), table.labels.is_some());
+    let coordinates = Coordinates::new(&model, table.single)?;
+    let z = coordinates.of_table(&mut table)?;
+    let shape = Shape::of(args, form, &model, coordinates.holds(), table.labels.is_some());
     let mut writer = TableWriter::new(output, form, &shape.columns())?;
-    for first in (0..z.len()).step_by(ROWS) {
-        let rows = first..z.len().min(first + ROWS);
+    for first in (0..table.n).step_by(ROWS) {
+        let rows = first..table.n.min(first + ROWS);
         let part = |texts: &Option<Vec<String>>| texts.as_ref().map(|texts| texts[rows.clone()].to_vec());
-        let values = z.values()[first * z.columns()..rows.end * z.columns()].to_vec();
         let numbers = table.row_numbers[rows.clone()].to_vec();
-        writer.write(form.encode(shape.rows(values, numbers, part(&ids), part(&table.labels)))?)?;
+        writer.write(form.encode(shape.rows(
+            coordinates::part(&z, rows.clone()),
+            numbers,
+            part(&ids),
+            part(&table.labels),
+        ))?)?;
     }
     writer.finish()?;
-    tell(args, z.len(), shape)
+    tell(args, table.n, shape)
 }
 
 /// Says what was written.
@@ -79,6 +84,7 @@ const ROWS: usize = 4096;
 #[derive(Clone, Copy)]
 struct Shape {
     coordinates: usize,
+    holds: Holds,
     named: bool,
     /// Row numbers, where rows may be left out and nothing else names them.
     numbered: bool,
@@ -87,7 +93,7 @@ struct Shape {
 
 impl Shape {
     /// An array holds numbers alone, of which the first should be a coordinate.
-    fn of(args: &Transform, form: TableForm, coordinates: usize, labelled: bool) -> Self {
+    fn of(args: &Transform, form: TableForm, model: &Model, holds: Holds, labelled: bool) -> Self {
         let array = form == TableForm::Npy;
         let named = args.id.is_some();
         let numbered = !named && args.input.missing == Missing::Drop;
@@ -101,20 +107,21 @@ impl Shape {
                 "note: an array does not tell which rows were dropped\nhint: .csv, .tsv and .parquet have their numbers",
             );
         }
-        Self { coordinates, named, numbered: numbered && !array, labelled: labelled && !array }
+        let coordinates = model.metric.rank();
+        Self { coordinates, holds, named, numbered: numbered && !array, labelled: labelled && !array }
     }
 
     fn columns(self) -> Vec<(String, Holds)> {
         let id = self.named.then(|| ("id".to_owned(), Holds::Text));
         let number = self.numbered.then(|| ("row".to_owned(), Holds::Integers));
         let label = self.labelled.then(|| ("label".to_owned(), Holds::Text));
-        let z = (1..=self.coordinates).map(|j| (format!("z{j}"), Holds::Numbers));
+        let z = (1..=self.coordinates).map(|j| (format!("z{j}"), self.holds));
         id.into_iter().chain(number).chain(z).chain(label).collect()
     }
 
     fn rows(
         self,
-        z: Vec<f64>,
+        z: Columns,
         numbers: Vec<u64>,
         ids: Option<Vec<String>>,
         labels: Option<Vec<String>>,
@@ -122,9 +129,14 @@ impl Shape {
         let ids = ids.filter(|_| self.named).map(Columns::Text);
         let numbers = self.numbered.then_some(Columns::Integers(numbers));
         let labels = labels.filter(|_| self.labelled).map(Columns::Text);
-        let z = Columns::Numbers(z, self.coordinates);
         ids.into_iter().chain(numbers).chain([z]).chain(labels).collect()
     }
+}
+
+/// What a thread makes of a block.
+enum Made {
+    Coordinates(Columns),
+    Encoded(Encoded),
 }
 
 /// Transforms block by block; each is encoded by the thread that parsed it.
@@ -137,30 +149,41 @@ fn stream(
     let beside = in_stream(args.id.as_ref(), args.label.as_ref().into())?;
     let mut stream = input.stream_for(model, &args.data, beside)?;
     let progress = Bar::spinner(&format!("transforming {}", stream.source));
-    let shape = Shape::of(args, form, model.metric.rank(), args.label.is_some());
+    let coordinates = Coordinates::new(model, stream.is_single())?;
+    let shape = Shape::of(args, form, model, coordinates.holds(), args.label.is_some());
     let mut writer = TableWriter::new(output, form, &shape.columns())?;
     let text =
         |block: &Block| -> Vec<String> { (0..block.len()).map(|i| block.label(i).to_owned()).collect() };
     let (ids, labels) = (args.id.is_some(), args.label.is_some());
-    let all = |block: &Block, z: Vec<f64>, numbers: Vec<u64>| {
+    let all = |block: &Block, z: Columns, numbers: Vec<u64>| {
         let (ids, labels) = (ids.then(|| text(block)), labels.then(|| text(block)));
         form.encode(shape.rows(z, numbers, ids, labels))
     };
     // The numbers of rows are known only in the order of the file.
-    let of_block = |block: &Block| -> Result<(Vec<f64>, Option<Encoded>)> {
-        let z = model.transform(&block.to_rows()?)?.values().to_vec();
-        if shape.numbered { Ok((z, None)) } else { Ok((Vec::new(), Some(all(block, z, Vec::new())?))) }
+    let of_block = |block: &Block| -> Result<Made> {
+        let z = coordinates.of_rows(&block.to_rows()?)?;
+        if shape.numbered {
+            return Ok(Made::Coordinates(z));
+        }
+        Ok(Made::Encoded(all(block, z, Vec::new())?))
     };
     let mut rows = 0;
     stream.each(of_block, |block, made| -> Result<()> {
         rows += block.len();
         writer.write(match made? {
-            (_, Some(encoded)) => encoded,
-            (z, None) => all(&block, z, block.numbers().collect())?,
+            Made::Encoded(encoded) => encoded,
+            Made::Coordinates(z) => all(&block, z, block.numbers().collect())?,
         })?;
         Ok(())
     })?;
     progress.finish();
+    if coordinates.holds() == Holds::Singles && !stream.is_single() {
+        bail!(
+            "{}: the first file has single precision, and another has double\nhint: give the files one type, or transform them \
+             apart",
+            stream.source
+        );
+    }
     writer.finish()?;
     print_notes(stream.notes());
     tell(args, rows, shape)

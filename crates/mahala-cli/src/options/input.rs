@@ -1,7 +1,7 @@
 //! How files are read, as it is typed.
 
 use clap::Args;
-use mahala_io::{ColumnRef, Format, Header, Missing, ReadOptions};
+use mahala_io::{ColumnRef, Format, Header, Missing, ReadOptions, RowsHeld};
 use std::path::Path;
 
 /// How files are read.
@@ -35,6 +35,9 @@ pub(crate) struct InputArgs {
     /// The columns a model wants are taken by position, whatever they are called.
     #[arg(skip)]
     pub by_position: bool,
+    /// How rows may be held.
+    #[arg(skip)]
+    pub rows_held: RowsHeld,
     /// The most bytes of numbers to hold; what memory allows, if there is none.
     #[arg(skip)]
     pub most_bytes: Option<u64>,
@@ -97,9 +100,16 @@ impl InputArgs {
         Self { by_position, ..self.clone() }
     }
 
+    /// The options for rows of embeddings, which are held in the precision that their file has them in.
+    pub(crate) fn for_embeddings(&self) -> Self {
+        Self { rows_held: RowsHeld::OrSingle, ..self.clone() }
+    }
+
     /// The options for a file with (or without) labels.
     pub(crate) fn options<'a>(&self, labels: impl Into<LabelsIn<'a>>) -> ReadOptions {
         let labels = labels.into();
+        // A table may grow by doubling, and what is learned from it needs room, too: little from embeddings.
+        let share = if self.rows_held == RowsHeld::OrSingle { 0.6 } else { 1.0 / 3.0 };
         ReadOptions {
             label: labels.column().cloned(),
             labels: match labels {
@@ -116,11 +126,10 @@ impl InputArgs {
             format: self.format,
             array: self.array.clone(),
             zero_based: self.zero_based,
-            sparse: false,
+            rows_held: self.rows_held,
             skip_bad_rows: self.skip_bad_rows,
-            // A table grows by doubling, and what is learned from it needs room, too.
             most_bytes: Some(
-                self.most_bytes.unwrap_or((1e9 * mahala::footprint::memory_limit_gb() / 3.0) as u64),
+                self.most_bytes.unwrap_or((1e9 * share * mahala::footprint::memory_limit_gb()) as u64),
             ),
         }
     }

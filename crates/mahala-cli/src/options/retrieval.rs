@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Options of `mahala retrieval`.
 #[derive(Args, Debug)]
-#[command(group = ArgGroup::new("relevance").required(true).args(["label", "judgements"]))]
+#[command(group = ArgGroup::new("relevance").required(true).args(["label", "labels", "judgements"]))]
 #[command(after_help = "Examples:
   mahala retrieval rows.parquet --label intent
       each row searches among the others
@@ -23,6 +23,12 @@ pub(crate) struct Retrieval {
     /// The column with the classes, in both files: rows of the query's class are relevant
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub label: Option<ColumnRef>,
+    /// The classes of the gallery in a file of their own, one a row
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<PathBuf>,
+    /// The classes of the queries in a file of their own
+    #[arg(long, value_name = "FILE", requires_all = ["labels", "queries"], conflicts_with_all = ["label", "judgements"])]
+    pub query_labels: Option<PathBuf>,
     /// The queries [default: every row of the gallery, among the others]
     #[arg(long, value_name = "FILE")]
     pub queries: Option<PathBuf>,

@@ -331,7 +331,13 @@ fn contexts() -> Vec<Context> {
     }
     let adapted = "--output OUT.st --json --metric l2";
     all.push(context("adapt", "", "labels", &format!("t.csv --label y {adapted}")));
-    all.push(context("adapt", "", "pairs", "t.csv --label y --pairs pairs.csv --output OUT.st --metric l2"));
+    for (source, options) in [
+        ("pairs", "--pairs pairs.csv"),
+        ("triplets", "--triplets triplets.csv"),
+        ("clicks", "--clicks clicks.csv --queries moved.csv"),
+    ] {
+        all.push(context("adapt", "", source, &format!("t.csv --ignore y {options} {adapted}")));
+    }
     all.push(context("retrieval", "", "labels", "t.csv --label y"));
     all.push(context("methods", "", "", "lda"));
     all.push(context("man", "", "", "pages"));

@@ -137,6 +137,7 @@ pub(crate) const EXPLORE: &[Case] = &[
 
 pub(crate) const ADAPT: &[Case] = &[
     case("--label", "y"),
+    case("--labels", "labels.txt"),
     case("--pairs", "pairs.csv"),
     case("--triplets", "triplets.csv"),
     needing("--clicks", "clicks.csv", "--queries moved.csv"),
@@ -144,7 +145,7 @@ pub(crate) const ADAPT: &[Case] = &[
     case("--classes", "unseen"),
     case("--metric", "l2"),
     case("--n-components", "2"),
-    case("--criterion", "mrr"),
+    case("--criterion", "recall@5"),
     case("--selection-rows", "12"),
     case("--seed", "9"),
     case("--output", "OUT.st"),
@@ -154,6 +155,8 @@ pub(crate) const ADAPT: &[Case] = &[
 
 pub(crate) const RETRIEVAL: &[Case] = &[
     case("--label", "y"),
+    case("--labels", "labels.txt"),
+    needing("--query-labels", "labels.txt", "--queries moved.csv"),
     case("--queries", "moved.csv"),
     needing("--judgements", "clicks.csv", "--queries moved.csv"),
     case("--model", "gmml.st"),

@@ -18,7 +18,7 @@ pub(crate) fn read_labels(
     let Some(text) = Text::of(&header.descr) else {
         let array = Layout::new(&name, &header)?;
         let bytes = array.read(&mut source, &header, options)?;
-        return Ok((0..array.rows).map(|row| array.scalar(&bytes, row, 0).label()).collect());
+        return Ok((0..array.rows).map(|row| array.scalar(&bytes, row).label()).collect());
     };
     let array = text.layout(&name, &header)?;
     let bytes = array.read(&mut source, &header, options)?;

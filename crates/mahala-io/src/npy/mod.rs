@@ -1,19 +1,19 @@
 //! `NumPy` arrays of one or two dimensions.
 
+pub(crate) mod blocks;
 mod header;
 mod labels;
 mod write;
 
 use std::io::Read;
 use std::mem;
-use std::ops::Range;
+use std::path::Path;
 
-use crate::block::{Block, Cells};
-use crate::columns::{Columns, Plan, plan};
 use crate::error::ReadError;
-use crate::missing::{RowLabel, RowPolicy, Tally};
+use crate::missing::Tally;
+use crate::npy::blocks::ArrayFile;
 pub(crate) use crate::npy::header::{NpyHeader, read_header};
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, RowsHeld};
 use crate::scalar::{Scalar, half};
 use crate::source::Source;
 use crate::table::Table;
@@ -22,20 +22,21 @@ pub(crate) use labels::read_labels;
 pub use write::{npy_bytes, npy_header, npy_header_of};
 
 /// Reads an array; its columns are named `f1`, `f2`, … and NaN is a missing cell.
-pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
+pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
     let name = source.name.clone();
-    let header = read_header(&name, &mut source.reader)?;
-    let array = Layout::new(&name, &header)?;
-    let bytes = array.read(&mut source, &header, options)?;
-    // Not before the data have shown that there are as many columns as the header claims.
-    let plan = plan(&name, &Columns::numbered(array.columns), options)?;
-    let policy = RowPolicy::new(&name, "row", &plan, options, true);
-    let mut table = TableBuilder::new(&name, plan.names.clone(), plan.label.is_some(), options);
-    table.reserve(array.rows);
+    let mut file = ArrayFile::open(source, options, true)?;
+    let policy = file.policy();
+    let mut table = TableBuilder::new(&name, file.names().to_vec(), file.is_labelled(), options);
+    if options.rows_held == RowsHeld::OrSingle
+        && let Some(rows) = file.in_place()
+    {
+        return Ok(table.in_place(rows));
+    }
+    table.has_single(file.is_single());
+    table.expect(file.rows());
     let mut tally = Tally::default();
-    for first in (0..array.rows).step_by(BLOCK_ROWS) {
-        let rows = first..array.rows.min(first + BLOCK_ROWS);
-        let mut block = array.read_rows(&bytes, rows, &plan, &policy)?;
+    while let Some(raw) = file.next_block()? {
+        let mut block = raw.parse(None)?;
         block.before = tally.records;
         tally.merge(mem::take(&mut block.tally));
         table.add(block)?;
@@ -44,8 +45,15 @@ pub(crate) fn read(mut source: Source, options: &ReadOptions) -> Result<Table, R
     table.finish(&policy, &tally, options.missing, tally.notes(options.missing))
 }
 
-/// Rows between two looks at the limit of memory.
-const BLOCK_ROWS: usize = 4096;
+/// The number of cells of an array, as its header tells; `None` if it cannot be read in a stream.
+pub(crate) fn cells(path: &Path) -> Option<u64> {
+    let mut source = Source::open(path).ok()?;
+    let header = read_header(&source.name.clone(), &mut source.reader).ok()?;
+    if header.fortran_order {
+        return None;
+    }
+    header.shape.iter().try_fold(1u64, |cells, &side| cells.checked_mul(side))
+}
 
 /// Where each number is, and how it is stored.
 struct Layout {
@@ -130,38 +138,8 @@ impl Layout {
         }
     }
 
-    fn read_rows(
-        &self,
-        bytes: &[u8],
-        rows: Range<usize>,
-        plan: &Plan,
-        policy: &RowPolicy,
-    ) -> Result<Block, ReadError> {
-        let mut block = Block::new(plan.features.len(), plan.label.is_some());
-        let mut cells = Vec::with_capacity(rows.len() * plan.features.len());
-        for row in rows {
-            let (base, position) = (cells.len(), row as u64 + 1);
-            for (slot, &column) in plan.features.iter().enumerate() {
-                let value = self.scalar(bytes, row, column).number().unwrap_or(f64::NAN);
-                if value.is_infinite() {
-                    return Err(policy.infinite_cell(position, slot, value));
-                }
-                cells.push(value);
-            }
-            let label = plan.label.map(|j| self.scalar(bytes, row, j).label());
-            if policy.check(&mut cells[base..], position, RowLabel::of(label.as_ref()), &mut block.tally)? {
-                block.push_row(label.flatten().as_deref());
-            } else {
-                cells.truncate(base);
-                block.tally.records += 1;
-            }
-        }
-        block.cells = Cells::Rows(cells);
-        Ok(block)
-    }
-
-    fn scalar(&self, bytes: &[u8], row: usize, column: usize) -> Scalar<'static> {
-        let cell = if self.fortran_order { column * self.rows + row } else { row * self.columns + column };
+    /// The number at a place among those in `bytes`.
+    fn scalar(&self, bytes: &[u8], cell: usize) -> Scalar<'static> {
         let stored = &bytes[cell * self.width..][..self.width];
         let mut word = [0; 8];
         word[..self.width].copy_from_slice(stored);

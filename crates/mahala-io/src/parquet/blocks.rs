@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use parquet::basic::Type;
 use parquet::column::reader::ColumnReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -114,6 +115,22 @@ impl ColumnFile {
     /// The names of the features.
     pub(crate) fn names(&self) -> &[String] {
         &self.context.plan.names
+    }
+
+    /// Whether all features have single or half precision.
+    pub(crate) fn is_single(&self) -> bool {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let is_single = |&j: &usize| {
+            self.fields[j].column.is_some_and(|(leaf, kind)| {
+                kind == Kind::Half || schema.column(leaf).physical_type() == Type::FLOAT
+            })
+        };
+        self.context.plan.features.iter().all(is_single)
+    }
+
+    /// The number of rows that the end of the file tells.
+    pub(crate) fn rows(&self) -> Option<usize> {
+        usize::try_from(self.file.metadata().file_metadata().num_rows()).ok()
     }
 
     /// What becomes of rows that are not complete.

@@ -39,6 +39,14 @@ pub(crate) mod blocks {
             match self.never {}
         }
 
+        pub(crate) fn is_single(&self) -> bool {
+            match self.never {}
+        }
+
+        pub(crate) fn rows(&self) -> Option<usize> {
+            match self.never {}
+        }
+
         pub(crate) fn next_block(&mut self) -> Result<Option<ColumnBlock>, ReadError> {
             match self.never {}
         }

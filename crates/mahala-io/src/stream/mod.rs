@@ -4,7 +4,7 @@
 //! files ─▶ blocks of bytes or of columns ─▶ parsed by any thread ─▶ taken in the order of the file
 //! ```
 //!
-//! Text is cut at the ends of records, Parquet at fixed numbers of rows, so that the blocks, and all that is summed
+//! Text is cut at the ends of records, Parquet and arrays at fixed numbers of rows, so that the blocks, and all that is summed
 //! over them, depend on the files alone. Only so many blocks are under way at a time: memory is bounded.
 
 mod ordered;
@@ -26,6 +26,7 @@ use crate::format::find_format;
 use crate::glob::expand;
 use crate::jsonl::blocks::{LineBlock, LineFile};
 use crate::missing::{RowPolicy, Tally};
+use crate::npy::blocks::{ArrayBlock, ArrayFile};
 use crate::options::{Format, Missing, ReadOptions};
 use crate::parquet::blocks::{ColumnBlock, ColumnFile};
 use crate::source::Source;
@@ -47,6 +48,7 @@ pub struct Stream {
     table: bool,
     /// That of the first file.
     policy: Arc<RowPolicy>,
+    single: bool,
     notes: Vec<String>,
     tally: Tally,
     marks: Option<DecimalMarks>,
@@ -56,6 +58,7 @@ enum File {
     Text(TextFile),
     Lines(LineFile),
     Columns(Box<ColumnFile>),
+    Array(Box<ArrayFile>),
 }
 
 /// A block as it is cut from a file, to be parsed by any thread.
@@ -63,6 +66,7 @@ enum Raw {
     Text(TextBlock),
     Lines(LineBlock),
     Columns(Box<ColumnBlock>),
+    Array(ArrayBlock),
 }
 
 impl Stream {
@@ -117,6 +121,7 @@ impl Stream {
             rest,
             table,
             policy: current.policy(),
+            single: current.is_single(),
             notes: Vec::new(),
             tally: Tally::default(),
             marks: None,
@@ -171,6 +176,11 @@ impl Stream {
         Ok(stream.into_inner().finish()?)
     }
 
+    /// Whether all features, in the files opened so far, have single or half precision.
+    pub fn is_single(&self) -> bool {
+        self.single
+    }
+
     /// What the user should hear, once all has been read.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
@@ -185,7 +195,10 @@ impl Stream {
     pub fn into_table(mut self) -> Result<Table, ReadError> {
         let labelled = self.options.label.is_some();
         let mut table = TableBuilder::new(&self.source, self.names.clone(), labelled, &self.options);
+        let rows = self.current.as_ref().and_then(File::rows).filter(|_| self.rest.is_empty());
+        table.expect(rows.unwrap_or(0));
         self.each(|_| (), |block: Block, ()| table.add(block))?;
+        table.has_single(self.single);
         table.finish(&self.policy, &self.tally, self.options.missing, self.notes())
     }
 
@@ -194,6 +207,7 @@ impl Stream {
             return Err(self.other_columns(&file));
         }
         self.notes.extend(file.notes());
+        self.single &= file.is_single();
         self.current = Some(file);
         Ok(())
     }
@@ -220,6 +234,7 @@ impl Stream {
                 Some(File::Text(file)) => file.next_block()?.map(Raw::Text),
                 Some(File::Lines(file)) => file.next_block()?.map(Raw::Lines),
                 Some(File::Columns(file)) => file.next_block()?.map(|block| Raw::Columns(Box::new(block))),
+                Some(File::Array(file)) => file.next_block()?.map(Raw::Array),
             };
             if raw.is_some() {
                 return Ok(raw);
@@ -291,8 +306,10 @@ impl File {
             Format::Parquet => {
                 ColumnFile::open(source, options, table).map(|file| Self::Columns(Box::new(file)))
             }
-            Format::Npy | Format::Npz | Format::Libsvm => {
-                let message = "a table can be read in a stream from CSV, TSV, JSON Lines and Parquet files";
+            Format::Npy => ArrayFile::open(source, options, table).map(|file| Self::Array(Box::new(file))),
+            Format::Npz | Format::Libsvm => {
+                let message =
+                    "a table can be read in a stream from CSV, TSV, JSON Lines, NPY and Parquet files";
                 Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
         }
@@ -303,6 +320,7 @@ impl File {
             Self::Text(file) => file.policy(),
             Self::Lines(file) => file.policy(),
             Self::Columns(file) => file.policy(),
+            Self::Array(file) => file.policy(),
         }
     }
 
@@ -311,6 +329,7 @@ impl File {
             Self::Text(file) => file.name(),
             Self::Lines(file) => file.name(),
             Self::Columns(file) => file.name(),
+            Self::Array(file) => file.name(),
         }
     }
 
@@ -319,14 +338,33 @@ impl File {
             Self::Text(file) => file.names(),
             Self::Lines(file) => file.names(),
             Self::Columns(file) => file.names(),
+            Self::Array(file) => file.names(),
         }
     }
 
     fn notes(&self) -> Vec<String> {
         match self {
             Self::Text(file) => file.notes.clone(),
-            Self::Lines(_) => Vec::new(),
             Self::Columns(file) => file.notes.clone(),
+            Self::Lines(_) | Self::Array(_) => Vec::new(),
+        }
+    }
+
+    /// Whether all features have single or half precision.
+    fn is_single(&self) -> bool {
+        match self {
+            Self::Text(_) | Self::Lines(_) => false,
+            Self::Columns(file) => file.is_single(),
+            Self::Array(file) => file.is_single(),
+        }
+    }
+
+    /// The number of rows that the file says it has.
+    fn rows(&self) -> Option<usize> {
+        match self {
+            Self::Text(_) | Self::Lines(_) => None,
+            Self::Columns(file) => file.rows(),
+            Self::Array(file) => Some(file.rows()),
         }
     }
 }
@@ -337,6 +375,7 @@ impl Raw {
             Self::Text(block) => block.parse(most_bad),
             Self::Lines(block) => block.parse(most_bad),
             Self::Columns(block) => block.parse(most_bad),
+            Self::Array(block) => block.parse(most_bad),
         }
     }
 }
@@ -348,7 +387,8 @@ pub fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
     for path in expand(path).ok()? {
         let size = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file)?.len();
         bytes += match options.format.unwrap_or_else(|| crate::format::format_of_name(&path)) {
-            Format::Npy | Format::Npz | Format::Libsvm => return None,
+            Format::Npz | Format::Libsvm => return None,
+            Format::Npy => crate::npy::cells(&path)?.saturating_mul(8),
             // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
             Format::Csv | Format::Tsv => size / 4,
             // Keys stand before the cells.

@@ -285,3 +285,58 @@ fn rows_of_parquet_that_cannot_be_used_are_named_and_skipped() {
     let damaged = &bytes[..bytes.len() / 2];
     assert!(both("t.parquet", damaged, &labelled("y"))[1].as_ref().is_err_and(|e| e.contains("damaged")));
 }
+
+/// An array of NumPy, as the writer of arrays writes it.
+fn array(rows: usize, columns: usize, fortran: bool) -> Vec<u8> {
+    let number = |i: usize| ((i * 37) % 1013) as f64 / 8.0;
+    let mut bytes =
+        crate::npy::npy_bytes(&[rows, columns], &(0..rows * columns).map(number).collect::<Vec<_>>())
+            .expect("an array");
+    if fortran {
+        let at = bytes.windows(5).position(|part| part == b"False").expect("the order");
+        bytes[at..at + 5].copy_from_slice(b"True ");
+    }
+    bytes
+}
+
+#[test]
+fn arrays_are_read_in_blocks_as_they_are_read_whole() {
+    let zipped = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    // 1,047,552 cells are a block.
+    let long = array(70_000, 33, false);
+    for (name, bytes) in [
+        ("long.npy", long.clone()),
+        ("zipped.npy.gz", zipped(&long)),
+        ("fortran.npy", array(40_000, 33, true)),
+    ] {
+        for label in [None, Some("-1")] {
+            let options = label.map_or_else(ReadOptions::default, labelled);
+            let [whole, streamed] = both(name, &bytes, &options);
+            assert_eq!(whole.as_ref().map(|table| table.n).ok(), streamed.as_ref().map(|table| table.n).ok());
+            assert!(whole == streamed, "{name} {label:?}");
+        }
+    }
+    let cut = &long[..long.len() - 3];
+    for [whole, streamed] in
+        [both("a.npy", cut, &labelled("1")), both("a.npy.gz", &zipped(cut), &labelled("1"))]
+    {
+        assert!(whole.as_ref().is_err_and(|told| told.contains("70000 × 33 numbers need 18480000 bytes")));
+        assert_eq!(whole, streamed);
+    }
+}
+
+#[test]
+fn bad_rows_of_arrays_are_skipped_and_told() {
+    let mut bytes = array(6, 2, false);
+    let at = bytes.len() - 8;
+    bytes[at..].copy_from_slice(&f64::INFINITY.to_le_bytes());
+    let skipping = ReadOptions { skip_bad_rows: Some(1), ..ReadOptions::default() };
+    let [whole, _] = both("a.npy", &bytes, &skipping);
+    let table = whole.expect("a table");
+    assert_eq!(table.row_numbers, [1, 2, 3, 4, 5]);
+    assert!(table.notes[0].contains("row 6, column 'f2': inf is not a finite number"), "{:?}", table.notes);
+}

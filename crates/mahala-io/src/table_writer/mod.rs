@@ -24,7 +24,7 @@ pub use text::exact;
 pub enum TableForm {
     /// Cells separated by this character, perhaps packed.
     Text(u8, Packing),
-    /// An array of float64.
+    /// An array of float32, if all its columns hold single precision; else of float64.
     Npy,
     /// Apache Parquet.
     Parquet,
@@ -46,6 +46,8 @@ pub enum Packing {
 pub enum Columns {
     /// So many columns of numbers, row after row.
     Numbers(Vec<f64>, usize),
+    /// So many columns of numbers in single precision, row after row.
+    Singles(Vec<f32>, usize),
     /// One column of whole numbers.
     Integers(Vec<u64>),
     /// One column of text.
@@ -57,6 +59,8 @@ pub enum Columns {
 pub enum Holds {
     /// Numbers with fractions.
     Numbers,
+    /// Numbers with fractions, in single precision.
+    Singles,
     /// Whole numbers.
     Integers,
     /// Text.
@@ -139,6 +143,7 @@ impl Columns {
     fn rows(&self) -> usize {
         match self {
             Self::Numbers(values, width) => values.len() / width.max(&1),
+            Self::Singles(values, width) => values.len() / width.max(&1),
             Self::Integers(values) => values.len(),
             Self::Text(values) => values.len(),
         }
@@ -172,14 +177,22 @@ impl TableWriter {
     }
 }
 
-/// The bytes of float64, row after row.
+/// The bytes of float32 or float64, row after row.
 fn array(columns: &[Columns], rows: usize) -> Result<Vec<u8>, WriteError> {
     let mut bytes = Vec::new();
+    if let [Columns::Singles(values, _)] = columns {
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        return Ok(bytes);
+    }
     for i in 0..rows {
         for column in columns {
             match column {
                 Columns::Numbers(values, width) => {
                     values[i * width..][..*width].iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+                }
+                Columns::Singles(values, width) => {
+                    let wide = values[i * width..][..*width].iter().map(|&value| f64::from(value));
+                    wide.for_each(|value| bytes.extend(value.to_le_bytes()));
                 }
                 Columns::Integers(values) => bytes.extend((values[i] as f64).to_le_bytes()),
                 Columns::Text(_) => return Err(text_in_array("text")),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -58,6 +58,7 @@ fn schema(columns: &[(String, Holds)]) -> Result<Type, ParquetError> {
     let field = |(name, holds): &(String, Holds)| {
         let (physical, converted) = match holds {
             Holds::Numbers => (Physical::DOUBLE, ConvertedType::NONE),
+            Holds::Singles => (Physical::FLOAT, ConvertedType::NONE),
             Holds::Integers => (Physical::INT64, ConvertedType::NONE),
             Holds::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
         };
@@ -77,14 +78,16 @@ fn write_group(
     for at in 0..parts.first().map_or(0, Vec::len) {
         let of_parts = || parts.iter().map(|part| &part[at]);
         let width = match &parts[0][at] {
-            Columns::Numbers(_, width) => *width,
+            Columns::Numbers(_, width) | Columns::Singles(_, width) => *width,
             Columns::Integers(_) | Columns::Text(_) => 1,
         };
         for j in 0..width {
-            let (mut numbers, mut integers, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut numbers, mut singles, mut integers, mut texts) =
+                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for part in of_parts() {
                 match part {
                     Columns::Numbers(values, width) => numbers.extend(values.iter().skip(j).step_by(*width)),
+                    Columns::Singles(values, width) => singles.extend(values.iter().skip(j).step_by(*width)),
                     Columns::Integers(values) => {
                         integers.extend(values.iter().map(|value| value.cast_signed()));
                     }
@@ -95,6 +98,7 @@ fn write_group(
             }
             match &parts[0][at] {
                 Columns::Numbers(..) => write_column::<DoubleType>(&mut group, &numbers)?,
+                Columns::Singles(..) => write_column::<FloatType>(&mut group, &singles)?,
                 Columns::Integers(_) => write_column::<Int64Type>(&mut group, &integers)?,
                 Columns::Text(_) => write_column::<ByteArrayType>(&mut group, &texts)?,
             }

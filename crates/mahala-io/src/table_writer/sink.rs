@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::atomic_file::AtomicFile;
-use crate::npy::npy_header;
+use crate::npy::npy_header_of;
 #[cfg(feature = "parquet")]
 use crate::table_writer::parquet::Groups;
 use crate::table_writer::{Content, Encoded, Holds, Packing, TableForm, text};
@@ -28,6 +28,7 @@ pub(super) enum Sink {
         spool: File,
         rows: usize,
         columns: usize,
+        single: bool,
     },
     #[cfg(feature = "parquet")]
     Parquet(Box<Groups>),
@@ -62,7 +63,8 @@ impl Sink {
         if form == TableForm::Parquet {
             return Err(without("Parquet"));
         }
-        Ok(Self::Array { output, spool: tempfile::tempfile()?, rows: 0, columns: columns.len() })
+        let single = columns.iter().all(|column| column.1 == Holds::Singles);
+        Ok(Self::Array { output, spool: tempfile::tempfile()?, rows: 0, columns: columns.len(), single })
     }
 
     pub(super) fn write(&mut self, encoded: Encoded) -> Result<(), WriteError> {
@@ -103,8 +105,9 @@ impl Sink {
             Self::Gzip(output) => Ok(output.finish()?),
             #[cfg(feature = "zstd")]
             Self::Zstandard(output) => Ok(output.finish()?),
-            Self::Array { mut output, mut spool, rows, columns } => {
-                output.write_all(&npy_header(&[rows, columns]))?;
+            Self::Array { mut output, mut spool, rows, columns, single } => {
+                let shape = [rows, columns];
+                output.write_all(&npy_header_of(if single { "<f4" } else { "<f8" }, &shape))?;
                 spool.rewind()?;
                 std::io::copy(&mut spool, &mut output)?;
                 Ok(output)

@@ -11,6 +11,14 @@ pub fn exact(value: f64) -> String {
     }
 }
 
+/// The shortest digits that read back as the same number in single precision.
+fn exact_single(value: f32) -> String {
+    match value.abs() {
+        0.0 | 1e-5..1e17 => value.to_string(),
+        _ => format!("{value:e}"),
+    }
+}
+
 /// The line with the names.
 pub(super) fn header(delimiter: u8, columns: &[(String, Holds)]) -> Result<Vec<u8>, WriteError> {
     let mut writer = writer(delimiter);
@@ -28,6 +36,9 @@ pub(super) fn rows(delimiter: u8, columns: &[Columns], rows: usize) -> Result<Ve
             match column {
                 Columns::Numbers(values, width) => {
                     record.extend(values[i * width..][..*width].iter().map(|&value| exact(value)));
+                }
+                Columns::Singles(values, width) => {
+                    record.extend(values[i * width..][..*width].iter().map(|&value| exact_single(value)));
                 }
                 Columns::Integers(values) => record.push(values[i].to_string()),
                 Columns::Text(values) => record.push(values[i].clone()),

@@ -1,6 +1,8 @@
 //! Arrays of NumPy.
 
-use super::{Missing, gzip, labelled, labels, plain, read, refusal, wanting, with};
+use super::{Missing, ReadOptions, gzip, labelled, labels, plain, read, refusal, wanting, with};
+use crate::RowsHeld;
+use mahala::data::Cells;
 
 fn npy(version: u8, descr: &str, fortran: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let dictionary =
@@ -163,4 +165,66 @@ fn damaged_headers_are_refused_without_a_panic() {
         refusal("a.npy", huge, &plain()),
         "a.npy: the NPY header has 4294967295 bytes, more than 65536"
     );
+}
+
+/// An array whose numbers begin at a multiple of 64, as NumPy writes it.
+fn aligned(descr: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
+    let mut bytes = crate::npy::npy_header_of(descr, shape);
+    bytes.extend(data);
+    bytes
+}
+
+fn singles(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn narrow() -> ReadOptions {
+    ReadOptions { rows_held: RowsHeld::OrSingle, ..plain() }
+}
+
+#[test]
+fn single_and_half_precision_are_read_where_they_lie() {
+    let file = aligned("<f4", &[2, 2], &singles(&[1.5, 2.0, -3.0, 0.1]));
+    let table = read("a.npy", &file, &narrow());
+    let rows = table.embeddings.as_ref().expect("narrow rows");
+    assert_eq!((table.n, table.records, table.single, table.rows.len()), (2, 2, true, 0));
+    assert!(matches!(rows.cells(), Cells::Single(_)), "{rows:?}");
+    assert_eq!([rows.row(0), rows.row(1)], [[1.5, 2.0], [-3.0, f64::from(0.1f32)]]);
+    let table = read("a.npy", aligned("<f2", &[2, 1], &[0x00, 0x3E, 0x00, 0xC0]), &narrow());
+    let rows = table.embeddings.expect("narrow rows");
+    assert!(matches!(rows.cells(), Cells::Half(_)), "{rows:?}");
+    assert_eq!((rows.cell(0, 0), rows.cell(1, 0)), (1.5, -2.0));
+    // Read through a pipe they cannot be mapped, and are held in as few bits.
+    let packed = read("a.npy.gz", gzip(&file), &narrow());
+    assert_eq!(packed.embeddings, read("a.npy", &file, &narrow()).embeddings);
+    assert_eq!(read("a.npy", &file, &plain()).rows, [1.5, 2.0, -3.0, f64::from(0.1f32)]);
+}
+
+#[test]
+fn rows_that_need_double_precision_keep_it() {
+    let held =
+        |values: &[f64]| read("a.npy", aligned("<f8", &[values.len(), 1], &doubles(values)), &narrow());
+    assert!(held(&[0.5, 2.0]).embeddings.is_some_and(|rows| !rows.is_double()));
+    let mut values = vec![0.5; 70_000];
+    values[69_999] = 0.1;
+    // The second block is the first that needs them.
+    let table = held(&values);
+    assert_eq!((table.embeddings, table.rows, table.single), (None, values, false));
+}
+
+#[test]
+fn missing_cells_and_labels_of_narrow_rows_are_dealt_with() {
+    let file = aligned("<f4", &[3, 2], &singles(&[1.0, 7.0, f32::NAN, 8.0, 3.0, 9.0]));
+    assert_eq!(refusal("a.npy", &file, &narrow()), refusal("a.npy", &file, &plain()));
+    let dropped = read("a.npy", &file, &ReadOptions { missing: Missing::Drop, ..narrow() });
+    assert_eq!(dropped.row_numbers, [1, 3]);
+    assert_eq!(dropped.embeddings.expect("narrow rows").row(1), [3.0, 9.0]);
+    let filled = read("a.npy", &file, &ReadOptions { missing: Missing::Mean, ..narrow() });
+    assert_eq!((filled.rows, filled.embeddings), (vec![1.0, 7.0, 2.0, 8.0, 3.0, 9.0], None));
+    let file = aligned("<f4", &[2, 2], &singles(&[1.0, 7.0, 3.0, 8.0]));
+    let table = read("a.npy", &file, &ReadOptions { rows_held: RowsHeld::OrSingle, ..labelled("-1") });
+    assert_eq!(labels(&table), ["7", "8"]);
+    assert_eq!(table.embeddings.expect("narrow rows").row(1), [3.0]);
+    let infinite = aligned("<f4", &[2, 1], &singles(&[1.0, f32::INFINITY]));
+    assert!(refusal("a.npy", infinite, &narrow()).starts_with("a.npy, row 2, column 'f1': inf is not"));
 }

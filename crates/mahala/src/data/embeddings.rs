@@ -146,6 +146,20 @@ impl Embeddings {
         row
     }
 
+    /// One cell in double precision.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    pub fn cell(&self, i: usize, j: usize) -> f64 {
+        assert!(j < self.columns, "column {j} of {}", self.columns);
+        let at = i * self.columns + j;
+        match &self.cells {
+            Cells::Double(cells) => (**cells).as_ref()[at],
+            Cells::Single(cells) => f64::from((**cells).as_ref()[at]),
+            Cells::Half(cells) => f64::from(single_of_half((**cells).as_ref()[at])),
+        }
+    }
+
     /// The chosen rows, in the order given and in the precision of the table.
     ///
     /// # Errors
@@ -188,6 +202,19 @@ impl From<&Rows> for Embeddings {
             }
         }
         Self { cells: Cells::Double(Arc::new(Held(rows.clone()))), columns: rows.columns() }
+    }
+}
+
+/// Tables are equal if their cells are, in the same precision.
+impl PartialEq for Embeddings {
+    fn eq(&self, other: &Self) -> bool {
+        let cells = match (&self.cells, &other.cells) {
+            (Cells::Double(a), Cells::Double(b)) => (**a).as_ref() == (**b).as_ref(),
+            (Cells::Single(a), Cells::Single(b)) => (**a).as_ref() == (**b).as_ref(),
+            (Cells::Half(a), Cells::Half(b)) => (**a).as_ref() == (**b).as_ref(),
+            _ => false,
+        };
+        cells && self.columns == other.columns
     }
 }
 

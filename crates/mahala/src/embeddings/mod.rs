@@ -142,6 +142,7 @@ impl Adapter {
             return Err(Error::Length { what: "labels", seen: codes.len(), expected: rows.len() });
         }
         self.check(rows, rows.len().min(self.max_gallery.saturating_add(QUERIES)), 0)?;
+        check_classes(rows, codes)?;
         let unseen = self.classes == Classes::Unseen;
         let source = LabelledRows::new(rows, codes, unseen, self.max_gallery, self.seed)?;
         self.learn(&Source::Labels(source), rows.columns(), Measure::MapAtR, Measure::RecallAt(1), progress)
@@ -268,4 +269,11 @@ impl Adapter {
         let rows = size * (3.0 * held_out as f64 + copied as f64);
         check("the adapter", 60.0 * (d * d) as f64 + rows * d as f64, d, MemoryRemedy::Columns)
     }
+}
+
+/// Refuses more classes than memory has sums for: those of four folds, of the rest, and both scaled.
+fn check_classes(rows: &Embeddings, codes: &[u32]) -> Result<()> {
+    let classes = codes.iter().max().map_or(0.0, |&most| f64::from(most) + 1.0);
+    let d = rows.columns();
+    check("the adapter of so many classes", 7.0 * classes * d as f64, d, MemoryRemedy::Columns)
 }

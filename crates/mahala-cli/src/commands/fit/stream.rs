@@ -152,6 +152,8 @@ fn described(source: String, names: Vec<String>, n: usize) -> Table {
         names,
         rows: Vec::new(),
         sparse: None,
+        embeddings: None,
+        single: false,
         n,
         records: n as u64,
         labels: Some(Vec::new()),
