@@ -21,6 +21,7 @@ from ._knn import MahalanobisKNN, MahalanobisKNNRegressor, MahalanobisNearestNei
 from ._local import LocalGMML
 from ._mahala import __version__
 from ._metric import MahalanobisDistance
+from ._local_scml import LocalSCML
 from ._model import load, load_classifier, load_regressor, save
 from ._moments import Moments, Window
 from ._multi_metric import MultiMetricLMNN
@@ -86,6 +87,7 @@ __all__ = [
     "LORETA",
     "LSML",
     "LocalGMML",
+    "LocalSCML",
     "MCML",
     "MLKR",
     "MMC",

@@ -18,6 +18,7 @@ from ._kernel import KernelGMML
 from ._knn import MahalanobisKNN, MahalanobisKNNRegressor
 from ._learner import Learner, TargetsLearner
 from ._local import LocalGMML
+from ._local_scml import LocalSCML
 from ._metric import MetricMixin
 from ._multi_metric import MultiMetricLMNN
 from ._neighbors import Neighbors
@@ -142,6 +143,8 @@ def check_metric(estimator: Any) -> None:
     held, remedy = type(estimator).__name__, "only metrics of this package can be saved"
     if isinstance(estimator, PLDA):
         remedy = "its score is a likelihood ratio and no distance. Keep it with pickle or joblib"
+    if isinstance(estimator, LocalSCML):
+        remedy = "its metric differs from row to row, and a file holds one for each group of rows. Keep it with pickle or joblib"
     if isinstance(estimator, Neighbors):
         remedy = "save its metric, with the rows that vote: save(knn.metric_, path, X, y)"
     for name, step in getattr(estimator, "steps", []):

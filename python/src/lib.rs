@@ -10,6 +10,7 @@ mod fit;
 mod generate;
 mod kernel;
 mod learn;
+mod local_scml;
 mod metric;
 mod model;
 mod moments;
@@ -44,6 +45,8 @@ mod _mahala {
     use super::kernel::{fit_kernel, gamma_for, transform_kernel};
     #[pymodule_export]
     use super::learn::{learn, learn_chunks, learn_pairs, learn_targets, learn_tuples};
+    #[pymodule_export]
+    use super::local_scml::{classify_local_scml, learn_local_scml, local_scml_weights};
     #[pymodule_export]
     use super::metric::{
         PreparedMetric, components_of, label_threshold, linear_map, matrix, onnx, pair_distances, transform,

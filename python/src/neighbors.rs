@@ -128,7 +128,7 @@ pub(crate) fn classify_locally<'py>(
 
 /// The winner of each query, as a code into `names`, and the votes for every class.
 #[allow(clippy::type_complexity)]
-fn votes_out<'py>(
+pub(crate) fn votes_out<'py>(
     py: Python<'py>,
     votes: &[f64],
     names: &[String],

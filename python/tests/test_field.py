@@ -13,6 +13,7 @@ from mahala import (
     NCMML,
     PLDA,
     GMMLRegression,
+    LocalSCML,
     MahalanobisKNNRegressor,
     MultiMetricLMNN,
     MultiTaskGMML,
@@ -352,3 +353,21 @@ def generated_triplets(X, y):
     near = np.array([order[y[order] == c][0] for c in y])
     far = np.array([order[y[order] != c][0] for c in y])
     return np.stack([np.arange(len(X)), near, far], axis=1)[near != np.arange(len(X))]
+
+
+def test_local_weights_measure_by_the_metric_at_the_query():
+    random = np.random.default_rng(1)
+    X = random.uniform(size=(300, 3)) + np.array([6.0, 0, 0]) * (np.arange(300) % 2 == 0)[:, None]
+    y = np.where(np.where(np.arange(300) % 2 == 0, X[:, 1], X[:, 2]) > 0.5, "high", "low")
+    local = LocalSCML(max_iter=3000, random_state=0).fit(X[:200], y[:200])
+    assert local.objective_ < 0.95 * local.global_objective_
+    assert pickle.loads(pickle.dumps(local)).score(X[200:], y[200:]) == local.score(X[200:], y[200:]) > 0.85
+    unit = lambda rows: ((rows - local.mean_) / local.scale_) @ local.components_.T
+    assert np.isclose((unit(X[:200]) ** 2).sum(axis=1).mean(), 1)
+    weights = local.weights(X[200:])
+    differences = (unit(X[200:])[:, None] - unit(X[:200])[None]) @ local.bases_.T
+    near = np.argsort((weights[:, None] * differences**2).sum(axis=2), axis=1, kind="stable")[:, :5]
+    high = (y[:200][near] == "high").mean(axis=1)
+    assert np.allclose(local.predict_proba(X[200:])[:, 0], high)
+    with pytest.raises(TypeError, match="differs from row to row"):
+        save(local, "never.safetensors")

@@ -39,6 +39,7 @@ from mahala import (
     MahalanobisKNN,
     MahalanobisKNNRegressor,
     MahalanobisNearestNeighbors,
+    LocalSCML,
     MultiMetricLMNN,
     PairClassifier,
 )
@@ -126,6 +127,7 @@ ESTIMATORS = [
     GMMLRegression(),
     GMMLRegression(t=0.5),
     MultiMetricLMNN(max_iter=10),
+    LocalSCML(max_iter=300, n_bases=40),
     # Takes pairs: scikit-learn has only its checks of parameters and tags for input of three dimensions
     # and warns that it has no others; test_pairs.py goes through the rest by hand.
     GMMLPairs(),

@@ -63,6 +63,8 @@ pub use plda::{Plda, PldaModel};
 pub use rca::Rca;
 pub use robust::RobustGmml;
 pub use scml::Scml;
+pub use scml::features::KernelFeatures;
+pub use scml::local::{LocalScml, LocalScmlMetrics};
 pub use sdml::Sdml;
 pub use start::Start;
 pub use xqda::Xqda;

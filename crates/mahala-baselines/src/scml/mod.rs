@@ -1,4 +1,5 @@
-//! SCML: sparse compositional metric learning, the global form (Shi, Bellet and Sha 2014).
+//! SCML: sparse compositional metric learning (Shi, Bellet and Sha 2014). This file has the global form, [`local`] the one
+//! whose weights depend on the row.
 //!
 //! # Formula
 //! ```text
@@ -11,6 +12,9 @@
 //! random, the 10 and the 50 nearest rows of every class. Of triplets without labels they are the directions of the
 //! pencil of near and far differences, over random subsets. Columns are standardised first; rows then have length 1 on
 //! average, as the margin of 1 and γ suppose. Bases that are given are used as they are, on rows in their own units.
+
+pub(crate) mod features;
+pub(crate) mod local;
 
 use crate::online::{nearest_triplets, triplets_of};
 use crate::pencil::{Pencil, Standardized, within_and_total};
@@ -91,14 +95,9 @@ impl Learner for Scml {
     /// Iterations are steps, reported 500 at a time; the objective is that of the formula, of the best weights seen.
     fn run(&self, training: &Training<'_>, progress: &mut Progress<'_>) -> Result<Learned> {
         self.check()?;
-        let (rows, unit) = if self.given_bases.is_some() {
-            (Standardized::centred(training.rows())?, 1.0)
-        } else {
-            (Standardized::of(training.rows())?, (training.rows().columns() as f64).sqrt())
-        };
-        let scaled = rows.rows.values().iter().map(|x| x / unit).collect();
-        let scaled = Rows::new(scaled, rows.rows.columns())?;
-        let (bases, weights, report) = training.on_rows(scaled, |training| self.solve(training, progress))?;
+        let Scaled { rows, unit, divided } = self.scaled(training.rows())?;
+        let (bases, weights, report) =
+            training.on_rows(divided, |training| self.solve(training, progress))?;
         let used: Vec<usize> = (0..weights.len()).filter(|&k| weights[k] > 0.0).collect();
         let components = Mat::from_fn(used.len(), bases.ncols(), |i, j| {
             weights[used[i]].sqrt() * bases[(used[i], j)] / unit
@@ -107,7 +106,26 @@ impl Learner for Scml {
     }
 }
 
+/// Standardised rows, and the same divided by a number so that they have length 1 on average.
+struct Scaled {
+    rows: Standardized,
+    unit: f64,
+    divided: Rows,
+}
+
 impl Scml {
+    /// The rows as the margin of 1 supposes them; in their own units for bases that are given.
+    fn scaled(&self, rows: &Rows) -> Result<Scaled> {
+        let (rows, unit) = if self.given_bases.is_some() {
+            (Standardized::centred(rows)?, 1.0)
+        } else {
+            (Standardized::of(rows)?, (rows.columns() as f64).sqrt())
+        };
+        let cells = rows.rows.values().iter().map(|x| x / unit).collect();
+        let divided = Rows::new(cells, rows.rows.columns())?;
+        Ok(Scaled { rows, unit, divided })
+    }
+
     fn check(&self) -> Result<()> {
         for (name, value) in
             [("bases", self.bases), ("max_iterations", self.max_iterations), ("batch", self.batch)]
