@@ -15,10 +15,13 @@
 //!
 //! `S_w` ← (1 − `γ)·S_w` + `γ·(S_w` + `S_b`) with the shrinkage γ; without one, `S_w` as it is, and γ = 0.1 where `S_w` is
 //! singular in a direction in which rows vary, which the report then says.
+#![allow(clippy::inline_always, reason = "an inlined loop inherits the instruction set of its caller")]
 
 use crate::constraints::exponent_of_rows;
 use crate::pencil::{Pencil, Standardized, check_shrinkage, checked_rank};
-use faer::{Mat, MatRef};
+use crate::softmax::{GROUPS, exp};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 use mahala::data::{Dataset, Rows};
 use mahala::error::{Error, Result};
 use mahala::footprint::Shape;
@@ -28,8 +31,8 @@ use mahala::neighbors::Knn;
 use mahala::progress::Progress;
 use mahala::scatter::check_labels;
 use mahala_kernels::blas::product;
-use mahala_kernels::knn::distance::squared_distance;
 use mahala_kernels::scaling::times_power_of_two;
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -80,7 +83,8 @@ impl Learner for Lfda {
 
     fn numbers(&self, shape: &Shape) -> f64 {
         // The rows standardised, scaled, by class, and averaged; sums and eigenvectors.
-        shape.matrices(14.0, 6.0) + (self.neighbors * shape.rows) as f64
+        let blocks = (GROUPS * BLOCK * shape.rows) as f64;
+        shape.matrices(14.0, 8.0) + (self.neighbors * shape.rows) as f64 + blocks
     }
 
     fn span(&self, _: &Shape) -> Option<SpanRule> {
@@ -143,7 +147,11 @@ fn local_scatters(data: &Dataset, z: &Rows, neighbors: usize) -> Result<[Mat<f64
     Ok([within, b].map(|m| Mat::from_fn(d, d, |i, j| 0.5 * (m[(i, j)] + m[(j, i)]))))
 }
 
-/// `G_c` of the rows `z` of one class, `Σ_i z_i (Σ_j a_ij (z_i − z_j))ᵀ`.
+/// Rows whose affinities are computed together.
+const BLOCK: usize = 64;
+
+/// `G_c` of the rows `z` of one class, `Σ_i z_i (Σ_j a_ij (z_i − z_j))ᵀ`. Both factors are taken around the mean of the class,
+/// which changes nothing but rounding.
 fn local_scatter(rows: &Rows, z: &Rows, neighbors: usize) -> Result<Mat<f64>> {
     let (n, d) = (rows.len(), rows.columns());
     if n == 1 {
@@ -152,17 +160,59 @@ fn local_scatter(rows: &Rows, z: &Rows, neighbors: usize) -> Result<Mat<f64>> {
     let k = neighbors.min(n - 1);
     let found = Knn::new(rows.clone())?.search(rows, k + 1)?;
     let sigma: Vec<f64> = (0..n).map(|i| found.distances(i)[k]).collect();
+    let columns: Vec<f64> = (0..d).flat_map(|c| (0..n).map(move |j| rows.row(j)[c])).collect();
+    let mean: Vec<f64> = (0..d).map(|c| z.as_mat().col(c).iter().sum::<f64>() / n as f64).collect();
+    // A last column of ones: its product is the sum of the affinities.
+    let centred = Mat::from_fn(n, d + 1, |i, c| if c < d { z.row(i)[c] - mean[c] } else { 1.0 });
     let mut differences = vec![0.0; n * d];
-    differences.par_chunks_mut(d).enumerate().for_each(|(i, sum)| {
-        for j in 0..n {
-            let squared = squared_distance(rows.row(i), rows.row(j));
-            let a = if squared == 0.0 { 1.0 } else { (-squared / (sigma[i] * sigma[j])).exp() };
-            if a > 0.0 {
-                sum.iter_mut().zip(z.row(i).iter().zip(z.row(j))).for_each(|(s, (x, y))| *s += a * (x - y));
-            }
+    differences.par_chunks_mut(BLOCK * d).enumerate().for_each(|(block, sums)| {
+        let (first, count) = (block * BLOCK, sums.len() / d);
+        let mut affinities = vec![0.0; count * n];
+        for (i, a) in (first..).zip(affinities.chunks_exact_mut(n)) {
+            Arch::new().dispatch(Affinities {
+                row: rows.row(i),
+                columns: &columns,
+                sigma: (sigma[i], &sigma),
+                a,
+            });
+        }
+        let mut moved = Mat::<f64>::zeros(count, d + 1);
+        let a = MatRef::from_row_major_slice(&affinities, count, n);
+        matmul(moved.as_mut(), Accum::Replace, a, centred.as_ref(), 1.0, Par::Seq);
+        for (i, sum) in sums.chunks_exact_mut(d).enumerate() {
+            let own = (0..d).map(|c| moved[(i, d)] * centred[(first + i, c)] - moved[(i, c)]);
+            sum.iter_mut().zip(own).for_each(|(sum, x)| *sum = x);
         }
     });
-    Ok(product(z.as_mat().transpose(), MatRef::from_row_major_slice(&differences, n, d)))
+    let centred = centred.as_ref().subcols(0, d);
+    Ok(product(centred.transpose(), MatRef::from_row_major_slice(&differences, n, d)))
+}
+
+/// `a_ij` of one row with all rows of its class.
+struct Affinities<'a> {
+    row: &'a [f64],
+    /// The rows, column by column.
+    columns: &'a [f64],
+    /// `σ_i`, and σ of all.
+    sigma: (f64, &'a [f64]),
+    a: &'a mut [f64],
+}
+
+impl WithSimd for Affinities<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { row, columns, sigma, a } = self;
+        for (x, column) in row.iter().zip(columns.chunks_exact(a.len())) {
+            a.iter_mut().zip(column).for_each(|(a, y)| *a += (x - y) * (x - y));
+        }
+        for (a, of_other) in a.iter_mut().zip(sigma.1) {
+            let squared = *a;
+            let affinity = exp(-squared / (sigma.0 * of_other));
+            *a = if squared == 0.0 { 1.0 } else { affinity };
+        }
+    }
 }
 
 /// The metric of an orthonormal basis of the components' span, in the units of the rows (modified Gram-Schmidt,
