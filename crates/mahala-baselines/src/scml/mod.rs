@@ -27,6 +27,7 @@ use mahala::learner::{Learned, Learner, Outcome, Report, Training, fields};
 use mahala::pairs::{Triplet, Triplets};
 use mahala::progress::{Progress, Step};
 use mahala_kernels::blas::product;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -166,8 +167,14 @@ impl Scml {
             _ => contrast_bases(training.rows(), &triplets, self.bases, random)?,
         };
         let z = product(bases.as_ref(), training.rows().as_mat().transpose());
-        let problem =
-            Problem { z: z.as_ref(), triplets: triplets.as_slice(), beta: self.beta, batch: self.batch };
+        let problem = Problem {
+            rows: training.rows(),
+            bases: bases.as_ref(),
+            z: z.as_ref(),
+            triplets: triplets.as_slice(),
+            beta: self.beta,
+            batch: self.batch,
+        };
         let (weights, report) = problem.minimise(self.gamma, self.max_iterations, random, progress);
         Ok((bases, weights, report))
     }
@@ -175,6 +182,9 @@ impl Scml {
 
 /// The objective over the weights.
 struct Problem<'a> {
+    rows: &'a Rows,
+    /// One a row.
+    bases: MatRef<'a, f64>,
     /// The coordinate of each row in each basis, one row a column.
     z: MatRef<'a, f64>,
     triplets: &'a [Triplet],
@@ -195,10 +205,27 @@ impl Problem<'_> {
         sum
     }
 
+    /// Where there are fewer columns than bases by A itself: d(x, p) = (x − p)ᵀ(Ax − Ap).
     fn objective(&self, weights: &[f64]) -> f64 {
-        let mut unused = vec![0.0; weights.len()];
-        let hinges = self.triplets.iter().map(|t| self.margin(t, weights, &mut unused).max(0.0));
-        hinges.sum::<f64>() / self.triplets.len() as f64 + self.beta * weights.iter().sum::<f64>()
+        let (k, d) = (self.bases.nrows(), self.bases.ncols());
+        let moved = (d < k).then(|| {
+            let weighted = Mat::from_fn(k, d, |k, j| weights[k] * self.bases[(k, j)]);
+            let a = product(weighted.transpose(), self.bases);
+            product(a.transpose(), self.rows.as_mat().transpose())
+        });
+        let by_bases = |i: usize, j: usize| -> f64 {
+            let each = weights.iter().zip(self.z.col(i).iter().zip(self.z.col(j).iter()));
+            each.map(|(w, (x, y))| w * (x - y) * (x - y)).sum()
+        };
+        let squared = |i: usize, j: usize| -> f64 {
+            let Some(moved) = &moved else { return by_bases(i, j) };
+            let plain = self.rows.row(i).iter().zip(self.rows.row(j)).map(|(x, y)| x - y);
+            let under = moved.col(i).iter().zip(moved.col(j).iter()).map(|(x, y)| x - y);
+            plain.zip(under).map(|(v, w)| v * w).sum()
+        };
+        let hinge = |t: &Triplet| (1.0 + squared(t.anchor, t.near) - squared(t.anchor, t.far)).max(0.0);
+        let hinges: Vec<f64> = self.triplets.par_iter().map(hinge).collect();
+        hinges.iter().sum::<f64>() / hinges.len() as f64 + self.beta * weights.iter().sum::<f64>()
     }
 
     fn minimise(
@@ -336,7 +363,18 @@ mod tests {
         let triplets = Triplets::nearest(data.rows(), data.labels(), 3, 5).unwrap();
         let bases = local_bases(&data, 12, &mut Random::new(0, 0)).unwrap();
         let z = product(bases.as_ref(), data.rows().as_mat().transpose());
-        let problem = Problem { z: z.as_ref(), triplets: triplets.as_slice(), beta: 1e-3, batch: 10 };
+        let (rows, triplets) = (data.rows(), triplets.as_slice());
+        let problem = Problem { rows, bases: bases.as_ref(), z: z.as_ref(), triplets, beta: 1e-3, batch: 10 };
+        // By A where there are more bases than columns, else basis by basis: the same sum in another order.
+        for count in [2, 12] {
+            let (bases, z) = (bases.as_ref().subrows(0, count), z.as_ref().subrows(0, count));
+            let part = Problem { rows, bases, z, triplets, beta: 1e-3, batch: 10 };
+            let some: Vec<f64> = (0..count).map(|k| 3.0 * (1 + k % 5) as f64).collect();
+            let mut unused = vec![0.0; count];
+            let hinges = triplets.iter().map(|t| part.margin(t, &some, &mut unused).max(0.0)).sum::<f64>();
+            let expected = hinges / triplets.len() as f64 + 1e-3 * some.iter().sum::<f64>();
+            assert!((part.objective(&some) - expected).abs() < 1e-12 * expected);
+        }
         let (weights, report) = problem.minimise(1e-3, 20_000, &mut Random::new(1, 0), &mut silent);
         assert!(weights.iter().all(|w| *w >= 0.0));
         assert_eq!(report.objective, Some(problem.objective(&weights)));
