@@ -6,9 +6,10 @@ use crate::terminal::message::print_notes;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::Labels;
-use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, RowsHeld, Table, read_table};
+use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, ReadProgress, RowsHeld, Table, read_table};
 use mahala_io::{Stream, estimated_bytes};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The one column that a stream reads beside the features: names or labels.
 pub(crate) fn in_stream<'a>(id: Option<&'a ColumnRef>, labels: LabelsIn<'a>) -> Result<LabelsIn<'a>> {
@@ -197,8 +198,9 @@ impl InputArgs {
 
 fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-    let progress = Bar::spinner(&format!("reading {source}"));
-    let table = read_table(path, options)?;
+    let reading = Arc::new(ReadProgress::default());
+    let progress = Bar::reading(&format!("reading {source}"), Arc::clone(&reading));
+    let table = read_table(path, &ReadOptions { progress: Some(reading), ..options.clone() })?;
     progress.finish();
     print_notes(&table.notes);
     // What the table takes is not there for learning.
