@@ -7,7 +7,7 @@ use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::Labels;
 use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, ReadProgress, RowsHeld, Table, read_table};
-use mahala_io::{Stream, estimated_bytes};
+use mahala_io::{Stream, are_numbered, estimated_bytes};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -125,6 +125,23 @@ impl InputArgs {
             );
         }
         Ok((table, grouped.labels.map(Labels::new)))
+    }
+
+    /// Reads the group of each row as the label of a table for a model; it may be a feature of the model, too.
+    pub(crate) fn read_groups_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        column: &ColumnRef,
+    ) -> Result<Table> {
+        let is_other = |name: &&String| name.parse::<ColumnRef>().as_ref() != Ok(column);
+        let others: Vec<String> = model.feature_names.iter().filter(is_other).cloned().collect();
+        // Columns without names are all there is.
+        let features =
+            Some(others).filter(|others| !others.is_empty() && !are_numbered(&model.feature_names));
+        // What is filled in does not matter here.
+        let missing = if self.missing == Missing::Mean { Missing::Zero } else { self.missing };
+        read(path, &ReadOptions { features, missing, ..self.options(LabelsIn::Column(column)) })
     }
 
     /// Reads a table whose rows may stay sparse.

@@ -29,7 +29,7 @@ pub(crate) enum Type {
 pub(crate) struct Field {
     pub(crate) name: String,
     pub(crate) kind: Type,
-    /// Its buffers, without those of its children and those behind views.
+    /// How many buffers the field has, without those of its children and those behind views.
     buffers: usize,
     has_views: bool,
     /// The dictionary of the values, whose places the field has as integers.
