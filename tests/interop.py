@@ -1,7 +1,7 @@
 """Other programs read what mahala writes, and write what mahala reads.
 
 ONNX through onnxruntime, the model through the safetensors package, NPY through NumPy; Parquet from
-pyarrow, NPY from NumPy, LIBSVM from scikit-learn. The metric is computed once more here with SciPy from
+pyarrow, NPY from NumPy, LIBSVM from scikit-learn, Arrow (Feather) files and streams from pyarrow. The metric is computed once more here with SciPy from
 the formula, and the neighbours with scikit-learn.
 """
 
@@ -15,6 +15,8 @@ import numpy as np
 import onnx
 import onnxruntime
 import pyarrow
+import pyarrow.feather
+import pyarrow.ipc
 import pyarrow.parquet
 import safetensors
 import scipy.linalg
@@ -132,10 +134,17 @@ def test_files_of_other_programs_give_the_same_model(folder, x, y):
     table = pyarrow.table({**columns, "label": y})
     for compression in ["none", "snappy", "gzip", "zstd", "lz4"]:
         pyarrow.parquet.write_table(table, folder / f"{compression}.parquet", compression=compression)
+    for compression in ["uncompressed", "zstd", "lz4"]:
+        pyarrow.feather.write_feather(table, folder / f"{compression}.feather", compression=compression, chunksize=50)
+    with pyarrow.ipc.new_stream(folder / "stream.arrows", table.schema) as stream:
+        stream.write_table(table, max_chunksize=70)
+    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(x.ravel()), x.shape[1])
+    pyarrow.feather.write_feather(pyarrow.table({"f": lists, "label": pyarrow.array(y).cast("string").dictionary_encode()}), folder / "lists.feather")
     sklearn.datasets.dump_svmlight_file(x, y, str(folder / "w.svm"), zero_based=False)
     wanted = load_file(fit(folder))["components"]
     sources = [("c.npy", "-1"), ("fortran.npy", "-1"), ("big.npy", "-1"), ("w.svm", None)]
     sources += [(f"{c}.parquet", "label") for c in ["none", "snappy", "gzip", "zstd", "lz4"]]
+    sources += [(f"{c}.feather", "label") for c in ["uncompressed", "zstd", "lz4", "lists"]] + [("stream.arrows", "label")]
     for name, label in sources:
         components = load_file(fit(folder, data=folder / name, label=label))["components"]
         assert (components == wanted).all(), name

@@ -121,6 +121,7 @@ fn targets(folder: &Path) -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         }),
         target("libsvm", seeds::libsvm(), |path, _| both_ways(path)),
         target("parquet", vec![seeds::table(folder, "seed.parquet")?], |path, _| both_ways(path)),
+        target("arrow", seeds::arrow()?, |path, _| both_ways(path)),
         target("gzip", vec![seeds::table(folder, "seed.csv.gz")?], |path, _| both_ways(path)),
         target("pairs", seeds::pairs(), |path, _| Ok(mahala_io::read_records(path, &options()).is_ok())),
     ])

@@ -57,6 +57,13 @@ pub(crate) fn jsonl() -> Vec<Vec<u8>> {
     vec![flat.into(), lists.into()]
 }
 
+/// Files that pyarrow wrote.
+pub(crate) fn arrow() -> Made<Vec<Vec<u8>>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/mahala-io/tests/reference/arrow");
+    let names = ["numbers-lz4.arrow", "numbers-zstd.arrow", "deltas.arrows", "replaced.arrows"];
+    names.iter().map(|name| Ok(std::fs::read(folder.join(name))?)).collect()
+}
+
 pub(crate) fn libsvm() -> Vec<Vec<u8>> {
     vec![LIBSVM.into()]
 }

@@ -245,7 +245,8 @@ fn truth_values_in_text_are_1_and_0() {
     place.refuses(
         "fit text.csv --label y -o m.st",
         "error: text.csv, line 2, column 'flag': \"yes\" is not a number\n\
-         hint: leave the column out with --ignore flag",
+         hint: leave the column out with --ignore flag\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies",
     );
 }
 

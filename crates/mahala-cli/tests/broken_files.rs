@@ -204,7 +204,7 @@ fn files_that_cannot_be_read_are_refused() {
     place.refuses(
         "fit empty --label y -o m.st",
         "error: empty: the folder has no tables: it is empty\nhint: files of a folder must end with .csv, .tsv, .txt, \
-         .parquet or .jsonl, or with .gz or .zst after that",
+         .parquet, .arrow or .jsonl, or with .gz or .zst after that",
     );
     place.write("t.csv.gz", [0x1f, 0x8b, 8, 0, 0]);
     place.refuses(

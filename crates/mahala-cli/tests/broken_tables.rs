@@ -51,7 +51,8 @@ fn cells_that_are_no_finite_numbers_are_located() {
     refuses(
         "a,b,y\n1,first,x\n2,second,z\n",
         "error: t.csv, line 2, column 'b': \"first\" is not a number\n\
-         hint: leave the column out with --ignore b",
+         hint: leave the column out with --ignore b\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies",
     );
     refuses(
         "a,b,y\n1,\"1,000.5\",x\n2,3,z\n",
@@ -127,7 +128,8 @@ fn a_label_that_is_not_there_is_refused_with_the_columns() {
     place.refuses(
         "evaluate iris.csv",
         "error: iris.csv, line 2, column 'label': \"setosa\" is not a number\n\
-         hint: leave the column out with --ignore label, or, if it is the label, --label label",
+         hint: leave the column out with --ignore label, or, if it is the label, --label label\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies",
     );
 }
 

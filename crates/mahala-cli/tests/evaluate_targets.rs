@@ -198,3 +198,34 @@ fn a_model_is_judged_on_pairs_and_tuples() {
     let json = place.json("evaluate m.st rings.csv --triplets triplets.csv --json");
     assert_eq!(json["results"][0]["measure"], "triplets in wrong order");
 }
+
+#[test]
+fn what_only_gmml_can_do_is_compared_with_the_plain_distance_unless_methods_are_named() {
+    let place = place();
+    place.write("sets.csv", place.text("rings.csv").replace(",0\n", ",u;x\n").replace(",1\n", ",v;x\n"));
+    for (rows, options) in [
+        (ROWS, "--ignore weight --kernel rbf --gamma 0.5 --shrinkage 0.1"),
+        (ROWS, "--ignore weight --local class"),
+        (ROWS, "--weights weight"),
+        ("evaluate sets.csv --label y --ignore who --ignore weight --runs 4 --json", "--multilabel ;"),
+    ] {
+        let json = place.json(&format!("{rows} {options}"));
+        let errors = results(&json);
+        assert_eq!(errors.len(), 2, "{options}");
+        assert!(errors[0].0 == "euclidean" && errors[1].0.starts_with("gmml"), "{options}: {errors:?}");
+        let named = place.json(&format!("{rows} {options} --method euclidean,gmml"));
+        assert_eq!(results(&named), errors, "{options}");
+    }
+}
+
+#[test]
+fn a_model_is_judged_over_groups_in_a_table_with_other_columns_than_its_own() {
+    let place = place();
+    place
+        .write("named.csv", place.text("rings.csv").replace('\n', ",text\n").replacen(",text", ",remark", 1));
+    place.ok("fit rings.csv --label y --ignore who --ignore weight --method gmml --t 0.3 -o m.st");
+    let with = place.json("evaluate m.st rings.csv --label y --groups who --json");
+    let beside = place.json("evaluate m.st named.csv --label y --groups who --json");
+    assert_eq!(with["verdict"], beside["verdict"]);
+    assert_eq!(beside["verdict"]["over"], "groups", "{beside:#}");
+}

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Place, cells, npy, numbers};
+use common::{Place, bundled, cells, npy, numbers};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use parquet::data_type::{DoubleType, Int32Type};
@@ -144,6 +144,42 @@ fn json_lines_go_the_whole_way_in_memory_and_in_a_stream() {
          e.10, e.11, e.12; the file has alcohol, malic_acid, ash, alcalinity_of_ash, magnesium, total_phenols, flavanoids, \
          nonflavanoid_phenols, proanthocyanins, color_intensity, hue, od280/od315_of_diluted_wines, proline, label",
     );
+}
+
+#[test]
+fn arrow_files_go_the_whole_way_in_memory_and_in_a_stream() {
+    let place = Place::new();
+    let reference = |name: &str| {
+        std::fs::read(bundled("../crates/mahala-io/tests/reference/arrow").join(name)).expect("a file")
+    };
+    place.write("table.csv", reference("table.csv"));
+    for name in ["lz4", "zstd", "uncompressed"] {
+        place.write(&format!("{name}.arrow"), reference(&format!("{name}.arrow")));
+    }
+    let csv = "--label text --missing zero";
+    let arrow = "--label category --ignore when --ignore nested --ignore text --ignore large --ignore view --missing zero";
+    place.ok(&format!("fit table.csv {csv} --method gmml --t 0.3 --keep-rows always -o csv.st"));
+    let [predicted, mapped] =
+        ["predict", "transform"].map(|command| place.ok(&format!("{command} csv.st table.csv {csv}")).stdout);
+    for name in ["lz4", "zstd", "uncompressed"] {
+        place.ok(&format!("fit {name}.arrow {arrow} --method gmml --t 0.3 --keep-rows always -o m.st"));
+        assert!(place.read("m.st") == place.read("csv.st"), "{name}");
+        for stream in ["", "--stream"] {
+            let of = |command: &str| {
+                place
+                    .ok(&format!("{command} csv.st {name}.arrow --label category --missing zero {stream}"))
+                    .stdout
+            };
+            assert!(of("predict") == predicted && of("transform").lines().count() == 41, "{name} {stream}");
+            assert!(of("transform") == mapped, "{name} {stream}");
+        }
+    }
+    let piped = place.run_on(
+        &format!("fit - {arrow} --method gmml --t 0.3 --keep-rows always -o m.st"),
+        &reference("lz4.arrow"),
+    );
+    assert_eq!(piped.code, 0, "{}", piped.stderr);
+    assert!(place.read("m.st") == place.read("csv.st"));
 }
 
 #[test]

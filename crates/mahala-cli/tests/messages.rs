@@ -99,7 +99,7 @@ fn files_that_are_no_tables_are_called_what_they_are() {
     for (name, bytes, what) in [
         ("plain.csv", &utf32[..], "the file is UTF-32, not UTF-8"),
         ("marked.csv", &marked[..], "the file is UTF-32, not UTF-8"),
-        ("t.arrow", b"ARROW1\0\0\xff\xff\xff\xff", "this is an Arrow or Feather file"),
+        ("t.arrow", b"ARROW1\0\0\xff\xff\xff\xff", "the Arrow data end too early"),
         ("t.feather", b"FEA1\0\0\0\0....", "this is a Feather file"),
         ("t.pkl", b"\x80\x04\x95\x10\0\0\0\0", "this is a pickle"),
         ("t.h5", b"\x89HDF\r\n\x1a\n", "this is an HDF5 file"),

@@ -2,11 +2,15 @@
 //! columns.
 
 use crate::column_ref::ColumnRef;
-use crate::error::ReadError;
+use crate::csv::CATEGORIES;
+use crate::error::{ReadError, shell};
 use crate::options::ReadOptions;
 
+/// The name under which pandas stores row labels that are not simply counted.
+const PANDAS_INDEX: &str = "__index_level_0__";
+
 /// Longer lists are taken for something other than rows of numbers.
-pub(crate) const LONGEST_LIST: usize = 1 << 20;
+pub(crate) const LONGEST_LIST: u32 = 1 << 20;
 
 /// A field as the file has it.
 pub(crate) struct FieldShape {
@@ -59,4 +63,29 @@ pub(crate) fn in_terms_of_columns(
         options.label = Some(ColumnRef(field.name.clone()));
     }
     Ok(options)
+}
+
+/// Leaves out row labels, which are no features, unless the user or the model names them; says so.
+pub(crate) fn leave_out_index(names: &[String], options: &mut ReadOptions) -> Option<String> {
+    let present = names.iter().any(|name| name == PANDAS_INDEX);
+    let leave_out = present
+        && names.len() > 1
+        && options.features.is_none()
+        && !options.mentions(PANDAS_INDEX.as_bytes());
+    if leave_out {
+        options.ignore.extend(PANDAS_INDEX.parse());
+    }
+    leave_out.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"))
+}
+
+/// Refuses a column for what it has.
+pub(crate) fn unfit(source: &str, name: &str, what: &str, is_label: bool) -> ReadError {
+    let message = format!("column '{name}' {what}, not numbers");
+    let shown = shell(name);
+    ReadError::new(source, message).hint(if is_label {
+        "labels may be text, integers, numbers or booleans".to_owned()
+    } else {
+        let categories = if what == "has text" { format!("\n{CATEGORIES}") } else { String::new() };
+        format!("leave it out with --ignore {shown}, or, if it is the label, --label {shown}{categories}")
+    })
 }

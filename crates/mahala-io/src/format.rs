@@ -13,6 +13,7 @@ pub(crate) fn find_format(path: &Path, source: &Source, options: &ReadOptions) -
         Some(Magic::Npy) => Some((Format::Npy, "an NPY")),
         Some(Magic::Zip) => Some((Format::Npz, "an NPZ")),
         Some(Magic::Parquet) => Some((Format::Parquet, "a Parquet")),
+        Some(Magic::Arrow) => Some((Format::Arrow, "an Arrow")),
         Some(Magic::Other(name, remedy)) => {
             let message = format!("this is {name}, which is not read as a table");
             return Err(ReadError::new(&source.name, message).hint(remedy));
@@ -41,6 +42,7 @@ fn check_options(format: Format, source: &Source, options: &ReadOptions) -> Resu
         Format::Npz => "an NPZ",
         Format::Libsvm => "a LIBSVM",
         Format::Parquet => "a Parquet",
+        Format::Arrow => "an Arrow",
         Format::Jsonl => "a JSON Lines",
     };
     let text_only =
@@ -80,6 +82,7 @@ pub(crate) fn format_of_name(path: &Path) -> Format {
         Some("npz") => Format::Npz,
         Some("svm" | "libsvm" | "svmlight") => Format::Libsvm,
         Some("parquet" | "pq") => Format::Parquet,
+        Some("arrow" | "arrows" | "feather" | "ipc") => Format::Arrow,
         Some("jsonl" | "ndjson" | "json") => Format::Jsonl,
         _ => Format::Csv,
     }

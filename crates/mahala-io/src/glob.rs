@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{ReadError, list};
 
 /// The ends of names that files of tables have.
-const ENDS: [&str; 8] = [".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson"];
+const ENDS: [&str; 10] =
+    [".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".arrow", ".feather"];
 
 /// The files in the order of their names; the path itself if it is neither a folder nor a pattern.
 pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
@@ -16,7 +17,7 @@ pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, ReadError> {
         if tables.is_empty() {
             let seen = if names.is_empty() { without_files(path) } else { list(&names) };
             return Err(ReadError::new(shown, format!("the folder has no tables: {seen}")).hint(
-                "files of a folder must end with .csv, .tsv, .txt, .parquet or .jsonl, or with .gz or .zst after that",
+                "files of a folder must end with .csv, .tsv, .txt, .parquet, .arrow or .jsonl, or with .gz or .zst after that",
             ));
         }
         return Ok(tables.into_iter().map(|name| path.join(name)).collect());

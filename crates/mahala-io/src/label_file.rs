@@ -36,14 +36,14 @@ impl LabelFile {
     }
 
     fn read(path: &Path, options: &ReadOptions) -> Result<Self, ReadError> {
-        let source = Source::open(path)?;
+        let source = Source::open(path, None)?;
         let name = source.name.clone();
         let plain = ReadOptions { most_bytes: options.most_bytes, ..ReadOptions::default() };
         let delimiter = match find_format(path, &source, &plain)? {
             Format::Npy => return Self::of_array(source, &plain),
             Format::Csv => None,
             Format::Tsv => Some(b'\t'),
-            Format::Npz | Format::Libsvm | Format::Parquet | Format::Jsonl => {
+            Format::Npz | Format::Libsvm | Format::Parquet | Format::Arrow | Format::Jsonl => {
                 return Err(ReadError::new(
                     name,
                     "labels are read from NPY files and from text with one column",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! CSV, TSV, JSON Lines ──▶ blocks of text ──┐
-//! Parquet ──────────────▶ blocks of columns ┴▶ Stream ─▶ Block, Block, … ─▶ Table
+//! Parquet, Arrow ───────▶ blocks of columns ┴▶ Stream ─▶ Block, Block, … ─▶ Table
 //! NPY, NPZ, LIBSVM ─────────────────────────────────────▶ Block, Block, … ─▶ Table
 //! ```
 //!
@@ -24,16 +24,14 @@
 //! # std::fs::remove_file(&path)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![cfg_attr(
-    not(feature = "parquet"),
-    allow(dead_code, reason = "columns and typed values are those of Parquet files")
-)]
 
+mod arrow;
 mod atomic_file;
 mod block;
 #[cfg(feature = "parquet")]
 mod catch_panic;
 mod cell;
+mod column_block;
 mod column_ref;
 mod columns;
 mod csv;
@@ -58,6 +56,7 @@ mod parquet;
 #[cfg(not(feature = "parquet"))]
 #[path = "parquet/disabled.rs"]
 mod parquet;
+mod progress;
 mod read;
 mod scalar;
 mod source;
@@ -78,6 +77,7 @@ pub use columns::are_numbered;
 pub use error::ReadError;
 pub use mahala::model::remove_unfinished;
 pub use options::{Format, Header, Missing, ReadOptions, RowsHeld};
+pub use progress::ReadProgress;
 pub use read::{read_records, read_table};
 pub use stream::{Stream, estimated_bytes};
 pub use table::{Records, Table};

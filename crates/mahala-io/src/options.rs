@@ -1,8 +1,10 @@
 //! How a file is to be read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::column_ref::ColumnRef;
+use crate::progress::ReadProgress;
 
 /// What to do about missing cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum Format {
     Npz,
     /// Apache Parquet
     Parquet,
+    /// Apache Arrow: a file (Feather V2) or a stream
+    Arrow,
     /// JSON Lines: one object a line, whose keys name the columns
     Jsonl,
 }
@@ -98,6 +102,8 @@ pub struct ReadOptions {
     pub skip_bad_rows: Option<u64>,
     /// The most bytes of numbers that may be held.
     pub most_bytes: Option<u64>,
+    /// Who is told how far the reader is.
+    pub progress: Option<Arc<ReadProgress>>,
 }
 
 impl ReadOptions {

@@ -17,6 +17,9 @@ use crate::{csv, glob, label_file, libsvm, npy, npz};
 /// A file that cannot be read, rows that cannot be used, or more of them than may be held.
 pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
     let files = glob::expand(path)?;
+    if let Some(progress) = &options.progress {
+        progress.begin(&files);
+    }
     let mut table = if options.skip_bad_rows.is_some() || files.len() > 1 {
         Stream::open(path, options)?.into_table()?
     } else {
@@ -32,7 +35,7 @@ pub fn read_table(path: &Path, options: &ReadOptions) -> Result<Table, ReadError
 }
 
 fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
-    let source = Source::open(path)?;
+    let source = Source::open(path, options.progress.as_ref())?;
     match find_format(path, &source, options)? {
         Format::Npy => npy::read(source, options),
         Format::Npz => npz::read(source, options),
@@ -46,12 +49,12 @@ fn read_one(path: &Path, options: &ReadOptions) -> Result<Table, ReadError> {
 /// # Errors
 /// A file that cannot be read, or that is no table of text.
 pub fn read_records(path: &Path, options: &ReadOptions) -> Result<Records, ReadError> {
-    let source = Source::open(path)?;
+    let source = Source::open(path, options.progress.as_ref())?;
     let delimiter = options.delimiter;
     match find_format(path, &source, options)? {
         Format::Csv => csv::read_records(source, delimiter, options),
         Format::Tsv => csv::read_records(source, delimiter.or(Some(b'\t')), options),
-        Format::Npy | Format::Npz | Format::Libsvm | Format::Parquet | Format::Jsonl => {
+        Format::Npy | Format::Npz | Format::Libsvm | Format::Parquet | Format::Arrow | Format::Jsonl => {
             Err(ReadError::new(source.name, "this table must be CSV or TSV"))
         }
     }

@@ -76,3 +76,15 @@ pub(crate) fn half(bits: u16) -> f32 {
         _ => (1.0 + mantissa) * 2.0_f32.powi(exponent - 15),
     }
 }
+
+/// An integer divided by a power of ten.
+pub(crate) fn decimal(integer: i128, scale: i32) -> Scalar<'static> {
+    // Whole numbers keep all their digits.
+    let unit = u32::try_from(scale).ok().and_then(|scale| 10_i128.checked_pow(scale));
+    if let Some(unit) = unit
+        && integer % unit == 0
+    {
+        return Scalar::Int(integer / unit);
+    }
+    Scalar::Double(integer as f64 / 10.0_f64.powi(scale))
+}

@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 
 use crate::error::ReadError;
+use crate::progress::{Counted, ReadProgress};
 
 /// Bytes that can be read once, with what is known about them beforehand.
 pub(crate) struct Source {
@@ -20,6 +22,8 @@ pub(crate) struct Source {
     plain: Option<PathBuf>,
     /// The number of bytes of a member of an archive.
     length: Option<u64>,
+    /// Who is told how far reading is.
+    pub(crate) progress: Option<Arc<ReadProgress>>,
 }
 
 /// A binary format that its first bytes give away.
@@ -27,6 +31,8 @@ pub(crate) struct Source {
 pub(crate) enum Magic {
     Npy,
     Parquet,
+    /// A file, or a stream of messages.
+    Arrow,
     /// An archive, as numpy.savez writes one.
     Zip,
     /// One that is not read: its name, and what to do.
@@ -34,9 +40,8 @@ pub(crate) enum Magic {
 }
 
 /// The first bytes of files that are no tables, or none that are read.
-const OTHERS: [(&[u8], &str, &str); 9] = [
-    (b"ARROW1", "an Arrow or Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
-    (b"FEA1", "a Feather file", "write it as Parquet, e.g. with pandas: to_parquet"),
+const OTHERS: [(&[u8], &str, &str); 8] = [
+    (b"FEA1", "a Feather file of version 1", "write it again, e.g. with pandas: read_feather and to_feather"),
     (b"\x89HDF", "an HDF5 file", "write it as Parquet or NPY"),
     (b"\x80\x04\x95", "a pickle", "save the array with numpy.save"),
     (b"\x80\x05\x95", "a pickle", "save the array with numpy.save"),
@@ -53,7 +58,7 @@ const HEAD: usize = 8;
 
 impl Source {
     /// Opens a file, or standard input for `-`; gzip and Zstandard are undone whatever the name says.
-    pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
+    pub(crate) fn open(path: &Path, progress: Option<&Arc<ReadProgress>>) -> Result<Self, ReadError> {
         if path.as_os_str() == "-" {
             static TAKEN: AtomicBool = AtomicBool::new(false);
             if TAKEN.swap(true, Ordering::Relaxed) {
@@ -72,7 +77,9 @@ impl Source {
         }
         let file = File::open(path).map_err(cannot)?;
         let plain = metadata.is_file().then(|| path.to_owned());
-        Self::start(name, Box::new(BufReader::with_capacity(BUFFER, file)), plain)
+        let file = Counted { inner: file, progress: progress.cloned() };
+        let source = Self::start(name, Box::new(BufReader::with_capacity(BUFFER, file)), plain)?;
+        Ok(Self { progress: progress.cloned(), ..source })
     }
 
     fn start(name: String, reader: Box<dyn BufRead>, plain: Option<PathBuf>) -> Result<Self, ReadError> {
@@ -88,12 +95,28 @@ impl Source {
         }
         let plain = plain.filter(|_| !zipped && !packed);
         let begins_with_object = begins_with_object(&head);
-        Ok(Self { magic: magic(&head), begins_with_object, plain, length: None, name, reader })
+        Ok(Self {
+            magic: magic(&head),
+            begins_with_object,
+            plain,
+            length: None,
+            progress: None,
+            name,
+            reader,
+        })
     }
 
     /// A member of an archive, with the number of bytes that the archive says it has.
     pub(crate) fn of_member(name: String, reader: Box<dyn BufRead>, length: u64) -> Self {
-        Self { name, reader, magic: None, begins_with_object: false, plain: None, length: Some(length) }
+        Self {
+            name,
+            reader,
+            magic: None,
+            begins_with_object: false,
+            plain: None,
+            length: Some(length),
+            progress: None,
+        }
     }
 
     /// The file itself, if it is a regular file that is not compressed.
@@ -157,6 +180,10 @@ fn magic(head: &[u8]) -> Option<Magic> {
     }
     if head.starts_with(b"PK\x03\x04") {
         return Some(Magic::Zip);
+    }
+    // A message of a stream begins with a mark that no UTF-8 text has.
+    if head.starts_with(b"ARROW1\0") || head.starts_with(b"\xFF\xFF\xFF\xFF") {
+        return Some(Magic::Arrow);
     }
     // Text may begin with these four letters; in a Parquet file a control character follows them.
     let control = |byte: &u8| *byte < b' ' && !b"\t\r\n".contains(byte);

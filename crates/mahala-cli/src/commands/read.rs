@@ -6,9 +6,10 @@ use crate::terminal::message::print_notes;
 use crate::terminal::progress::Bar;
 use anyhow::{Result, bail};
 use mahala::Labels;
-use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, RowsHeld, Table, read_table};
-use mahala_io::{Stream, estimated_bytes};
+use mahala_io::{ColumnRef, Missing, ReadError, ReadOptions, ReadProgress, RowsHeld, Table, read_table};
+use mahala_io::{Stream, are_numbered, estimated_bytes};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The one column that a stream reads beside the features: names or labels.
 pub(crate) fn in_stream<'a>(id: Option<&'a ColumnRef>, labels: LabelsIn<'a>) -> Result<LabelsIn<'a>> {
@@ -126,6 +127,23 @@ impl InputArgs {
         Ok((table, grouped.labels.map(Labels::new)))
     }
 
+    /// Reads the group of each row as the label of a table for a model; it may be a feature of the model, too.
+    pub(crate) fn read_groups_for(
+        &self,
+        model: &mahala::Model,
+        path: &Path,
+        column: &ColumnRef,
+    ) -> Result<Table> {
+        let is_other = |name: &&String| name.parse::<ColumnRef>().as_ref() != Ok(column);
+        let others: Vec<String> = model.feature_names.iter().filter(is_other).cloned().collect();
+        // Columns without names are all there is.
+        let features =
+            Some(others).filter(|others| !others.is_empty() && !are_numbered(&model.feature_names));
+        // What is filled in does not matter here.
+        let missing = if self.missing == Missing::Mean { Missing::Zero } else { self.missing };
+        read(path, &ReadOptions { features, missing, ..self.options(LabelsIn::Column(column)) })
+    }
+
     /// Reads a table whose rows may stay sparse.
     pub(crate) fn read_sparse<'a>(&self, path: &Path, labels: impl Into<LabelsIn<'a>>) -> Result<Table> {
         read(path, &ReadOptions { rows_held: RowsHeld::OrSparse, ..self.options(labels) })
@@ -197,8 +215,9 @@ impl InputArgs {
 
 fn read(path: &Path, options: &ReadOptions) -> Result<Table> {
     let source = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
-    let progress = Bar::spinner(&format!("reading {source}"));
-    let table = read_table(path, options)?;
+    let reading = Arc::new(ReadProgress::default());
+    let progress = Bar::reading(&format!("reading {source}"), Arc::clone(&reading));
+    let table = read_table(path, &ReadOptions { progress: Some(reading), ..options.clone() })?;
     progress.finish();
     print_notes(&table.notes);
     // What the table takes is not there for learning.

@@ -135,7 +135,7 @@ fn pass(
 ) -> Result<Result<Moments, TooMany>> {
     let d = stream.names.len();
     check_columns(stream)?;
-    let progress = Bar::spinner(&format!("reading {}", stream.source));
+    let progress = Bar::reading(&format!("reading {}", stream.source), stream.progress());
     let mut total = Moments::new(d)?;
     let mut too_many = None;
     // A block of many classes is added to the sums at once, rather than by way of sums of its own.
@@ -177,7 +177,7 @@ fn pass(
 
 fn two_pass(first: &mut Stream, second: &mut Stream, sample: &mut Reservoir) -> Result<Summed> {
     let mut means = ClassMeans::new(first.names.len())?;
-    let progress = Bar::spinner(&format!("reading {}, first time", first.source));
+    let progress = Bar::reading(&format!("reading {}, first time", first.source), first.progress());
     first.each(
         |_| (),
         |block, ()| -> Result<()> {
@@ -188,7 +188,8 @@ fn two_pass(first: &mut Stream, second: &mut Stream, sample: &mut Reservoir) -> 
             Ok(())
         },
     )?;
-    progress.tell(&format!("reading {}, second time", first.source));
+    progress.finish();
+    let progress = Bar::reading(&format!("reading {}, second time", first.source), second.progress());
     let mut sums: Option<PairSums> = None;
     let of_block = |block: &Block| Some(block.labels()?.and_then(|l| means.pair_sums(block.matrix(), &l)));
     second.each(of_block, |_, part| -> Result<()> {

@@ -148,7 +148,7 @@ fn stream(
 ) -> Result<()> {
     let beside = in_stream(args.id.as_ref(), args.label.as_ref().into())?;
     let mut stream = input.stream_for(model, &args.data, beside)?;
-    let progress = Bar::spinner(&format!("transforming {}", stream.source));
+    let progress = Bar::reading(&format!("transforming {}", stream.source), stream.progress());
     let coordinates = Coordinates::new(model, stream.is_single())?;
     let shape = Shape::of(args, form, model, coordinates.holds(), args.label.is_some());
     let mut writer = TableWriter::new(output, form, &shape.columns())?;

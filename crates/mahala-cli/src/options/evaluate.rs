@@ -44,7 +44,8 @@ pub(crate) struct Evaluate {
     /// The methods to compare; `mahala methods` lists all
     ///
     /// Separated by commas. An option goes to those methods that have it, and is refused if none has. Default:
-    /// euclidean,lda,auto from labels, euclidean,gmml from pairs and tuples, euclidean,rca from --chunks,
+    /// euclidean,lda,auto from labels; euclidean,gmml from pairs and tuples, or with --kernel, --local, --weights or
+    /// --multilabel; euclidean,rca from --chunks;
     /// euclidean,gmml-regression,mlkr with --regression.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "NAMES")]
     #[arg(help_heading = "Method", hide_possible_values = true)]
@@ -108,12 +109,19 @@ impl Evaluate {
         &self.files[self.files.len() - 1]
     }
 
-    /// The methods asked for. Unless some are named: the plain distance, and what `fit` would do.
+    /// The methods asked for. Unless some are named: the plain distance, and what `fit` would do, or the one method that has
+    /// what else was asked for.
     pub(crate) fn methods(&self) -> Vec<Method> {
-        match (&self.method[..], self.target.constraint()) {
-            ([], None) if self.target.regression => {
+        let Self { target, extensions, kernel, .. } = self;
+        let of_gmml = target.weights.is_some()
+            || target.multilabel.is_some()
+            || extensions.local.is_some()
+            || kernel.kernel.is_some();
+        match (&self.method[..], target.constraint()) {
+            ([], None) if target.regression => {
                 vec![Method::Euclidean, Method::GmmlRegression, Method::Mlkr]
             }
+            ([], None) if of_gmml => vec![Method::Euclidean, Method::Gmml],
             ([], None) => vec![Method::Euclidean, Method::Lda, Method::Auto],
             ([], Some("--chunks")) => vec![Method::Euclidean, Method::Rca],
             ([], Some(_)) => vec![Method::Euclidean, Method::Gmml],

@@ -35,7 +35,7 @@ use std::path::PathBuf;
   mahala fit --moments all.moments --t 0.3 -o m.safetensors
   zcat big.csv.gz | mahala fit - --label y --method gmml --stream -o m.st")]
 pub(crate) struct Fit {
-    /// Rows: CSV, TSV, JSON Lines, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; a folder or pattern; - for stdin
+    /// Rows: CSV, TSV, JSON Lines, NPY, NPZ, LIBSVM, Parquet or Arrow, .gz and .zst too; a folder or pattern; - for stdin
     #[arg(required_unless_present = "moments")]
     pub data: Option<PathBuf>,
     #[command(flatten)]

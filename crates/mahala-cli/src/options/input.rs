@@ -127,6 +127,7 @@ impl InputArgs {
             array: self.array.clone(),
             zero_based: self.zero_based,
             rows_held: self.rows_held,
+            progress: None,
             skip_bad_rows: self.skip_bad_rows,
             most_bytes: Some(
                 self.most_bytes.unwrap_or((1e9 * share * mahala::footprint::memory_limit_gb()) as u64),

@@ -13,7 +13,7 @@ use std::path::PathBuf;
   mahala merge monday.moments tuesday.moments -o both.moments
   mahala fit --moments both.moments --t 0.5 -o m.safetensors")]
 pub(crate) struct MomentsCommand {
-    /// Rows: CSV, TSV, JSON Lines or Parquet, .gz too; a folder or pattern; - for stdin
+    /// Rows: CSV, TSV, JSON Lines, Parquet or Arrow, .gz too; a folder or pattern; - for stdin
     pub data: PathBuf,
     /// The column with the classes, by name or position (-1: the last)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]

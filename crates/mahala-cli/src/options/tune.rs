@@ -14,7 +14,7 @@ use std::path::PathBuf;
   mahala tune wine.csv --label class --svg curve.svg --standardize
   mahala tune wine.csv --label class --steps 20 --json")]
 pub(crate) struct Tune {
-    /// Rows: CSV, TSV, JSON Lines, NPY, NPZ, LIBSVM or Parquet, .gz and .zst too; - for stdin
+    /// Rows: CSV, TSV, JSON Lines, NPY, NPZ, LIBSVM, Parquet or Arrow, .gz and .zst too; - for stdin
     pub data: PathBuf,
     #[command(flatten)]
     pub input: InputArgs,

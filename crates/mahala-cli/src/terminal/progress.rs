@@ -3,8 +3,9 @@
 use crate::terminal::format::seconds;
 use crate::terminal::message::print_detail;
 use crate::terminal::talk::{Level, says};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use mahala::progress::{Step, Stop};
+use mahala_io::ReadProgress;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,20 @@ impl Bar {
     pub(crate) fn spinner(message: &str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self::appearing(bar, "{spinner} {msg} ({elapsed})", message)
+    }
+
+    /// A spinner with the share of bytes that are read, where their number is known.
+    pub(crate) fn reading(message: &str, progress: Arc<ReadProgress>) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let share = move |_: &ProgressState, to: &mut dyn std::fmt::Write| {
+            // A line that cannot be written is drawn again a moment later.
+            let _ = progress.share().map_or(Ok(()), |share| write!(to, "{:.0} %, ", 100.0 * share));
+        };
+        let styled = Self::appearing(bar, "{spinner} {msg}", message);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({share}{elapsed})") {
+            styled.shown.set_style(style.with_key("share", share));
+        }
+        styled
     }
 
     fn appearing(bar: ProgressBar, template: &str, message: &str) -> Self {

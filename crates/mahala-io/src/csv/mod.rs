@@ -83,6 +83,10 @@ fn refuse(bad: Cell, place: String, cell: &[u8]) -> ReadError {
     }
 }
 
+/// What to do with a column of text that says something about the rows.
+pub(crate) const CATEGORIES: &str =
+    "hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies";
+
 /// What to do about text: a column that begins with text is probably text altogether.
 pub(crate) fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> String {
     let name = shell(name);
@@ -91,9 +95,11 @@ pub(crate) fn remedy(name: &str, first_row: bool, options: &ReadOptions) -> Stri
     } else if !first_row {
         format!("correct the cell, or leave the column out with --ignore {name}")
     } else if options.label.is_none() {
-        format!("leave the column out with --ignore {name}, or, if it is the label, --label {name}")
+        format!(
+            "leave the column out with --ignore {name}, or, if it is the label, --label {name}\n{CATEGORIES}"
+        )
     } else {
-        format!("leave the column out with --ignore {name}")
+        format!("leave the column out with --ignore {name}\n{CATEGORIES}")
     }
 }
 

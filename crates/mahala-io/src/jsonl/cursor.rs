@@ -140,13 +140,13 @@ impl<'a> Cursor<'a> {
 
     /// A value that is neither a list nor an object.
     pub(crate) fn token(&mut self) -> Read<Token<'a>> {
-        let words: [(&'static [u8], fn(&'static [u8]) -> Token<'a>); 6] = [
-            (b"null", |_| Token::Null),
-            (b"NaN", |_| Token::Null),
-            (b"true", |_| Token::Bool(true)),
-            (b"false", |_| Token::Bool(false)),
-            (b"Infinity", Token::Infinite),
-            (b"-Infinity", Token::Infinite),
+        let words: [(&'static [u8], Token<'a>); 6] = [
+            (b"null", Token::Null),
+            (b"NaN", Token::Null),
+            (b"true", Token::Bool(true)),
+            (b"false", Token::Bool(false)),
+            (b"Infinity", Token::Infinite(b"Infinity")),
+            (b"-Infinity", Token::Infinite(b"-Infinity")),
         ];
         let rest = &self.bytes[self.at..];
         match self.peek() {
@@ -168,7 +168,7 @@ impl<'a> Cursor<'a> {
         for (word, token) in words {
             if rest.starts_with(word) {
                 self.at += word.len();
-                return Ok(token(word));
+                return Ok(token);
             }
         }
         Err(self.expected("a value"))

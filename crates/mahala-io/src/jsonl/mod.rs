@@ -124,7 +124,10 @@ impl Sample {
             } else {
                 let is_null = cursor.peek() == Some(b'n');
                 cursor.skip()?;
-                if is_null { return Ok(()) } else { None }
+                if is_null {
+                    return Ok(());
+                }
+                None
             };
             if !self.known[place] && width != Some(0) {
                 self.known[place] = true;
@@ -158,7 +161,7 @@ fn list_width(cursor: &mut Cursor<'_>) -> Result<Option<usize>, Wrong> {
         numeric &= !matches!(cursor.token()?, Token::Text(_));
         Ok(())
     })?;
-    if numeric && width > LONGEST_LIST {
+    if numeric && width > LONGEST_LIST as usize {
         let message = format!("a list of {width} values: those of more than {LONGEST_LIST} are no rows");
         return Err(Wrong::line(message));
     }

@@ -47,7 +47,7 @@ pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadE
 
 /// The number of cells of an array, as its header tells; `None` if it cannot be read in a stream.
 pub(crate) fn cells(path: &Path) -> Option<u64> {
-    let mut source = Source::open(path).ok()?;
+    let mut source = Source::open(path, None).ok()?;
     let header = read_header(&source.name.clone(), &mut source.reader).ok()?;
     if header.fortran_order {
         return None;

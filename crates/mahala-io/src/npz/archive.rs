@@ -2,11 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 use crate::error::{ReadError, excerpt};
+use crate::progress::{Counted, ReadProgress};
 
 /// One member, as the directory at the end of the archive describes it.
 #[derive(Clone, Debug)]
@@ -28,6 +30,7 @@ pub(crate) struct Archive {
     file: File,
     length: u64,
     pub(crate) members: Vec<Member>,
+    progress: Option<Arc<ReadProgress>>,
 }
 
 const STORED: u16 = 0;
@@ -40,9 +43,13 @@ const LARGEST_DIRECTORY: u64 = 1 << 24;
 const DEFLATE_RATIO: u64 = 1032;
 
 impl Archive {
-    pub(crate) fn open(source: &str, mut file: File) -> Result<Self, ReadError> {
+    pub(crate) fn open(
+        source: &str,
+        mut file: File,
+        progress: Option<Arc<ReadProgress>>,
+    ) -> Result<Self, ReadError> {
         let length = file.seek(SeekFrom::End(0)).map_err(|error| ReadError::read(source, error))?;
-        let mut archive = Self { source: source.to_owned(), file, length, members: Vec::new() };
+        let mut archive = Self { source: source.to_owned(), file, length, members: Vec::new(), progress };
         let (start, size) = archive.directory()?;
         let bytes = archive.bytes(start, size)?;
         let mut rest = &bytes[..];
@@ -69,7 +76,8 @@ impl Archive {
         let cannot = |error: io::Error| ReadError::read(&self.source, error);
         let mut file = self.file.try_clone().map_err(cannot)?;
         file.seek(SeekFrom::Start(start)).map_err(cannot)?;
-        let packed = BufReader::new(file.take(member.packed));
+        let packed =
+            BufReader::new(Counted { inner: file.take(member.packed), progress: self.progress.clone() });
         let (left, checksum) = (member.length, member.checksum);
         Ok(if member.method == STORED {
             Box::new(BufReader::new(Checked { inner: packed, crc: Crc::new(), left, checksum }))

@@ -20,7 +20,8 @@ struct Array<'a> {
 /// Reads the array of two dimensions, or the one the user named; the label may be a column of it or another array.
 pub(crate) fn read(source: Source, options: &ReadOptions) -> Result<Table, ReadError> {
     let name = source.name.clone();
-    let archive = Archive::open(&name, source.into_file()?)?;
+    let progress = source.progress.clone();
+    let archive = Archive::open(&name, source.into_file()?, progress)?;
     let arrays = arrays(&name, &archive)?;
     let wanted = options.label.as_ref().map(|label| label.0.as_str());
     let labels = wanted.and_then(|wanted| arrays.iter().find(|array| array.name == wanted));

@@ -10,21 +10,18 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use rayon::prelude::*;
 
-use crate::block::{Block, Cells, LabelCodes};
+use crate::block::LabelCodes;
 use crate::catch_panic::catch;
-use crate::cell::is_infinity;
-use crate::columns::Plan;
-use crate::error::{ReadError, at_column, shell};
-use crate::missing::{RowLabel, RowPolicy};
+use crate::column_block::{CodedLabels, ColumnBlock, Context, Given, most_rows, other_length};
+use crate::error::ReadError;
+use crate::missing::RowPolicy;
 use crate::options::ReadOptions;
 use crate::parquet::column::{Kind, read_numbers, read_values};
 use crate::parquet::lists::{List, read_lists};
 use crate::parquet::positioned_file::Positioned;
 use crate::parquet::{Field, Layout, damaged, layout};
+use crate::progress::ReadProgress;
 use crate::source::Source;
-
-/// Cells of a block: four megabytes. Measured: with half as many, and a quarter, a fit of ten classes is slower.
-const CELLS: usize = 1 << 19;
 
 /// A Parquet file that is read in blocks.
 pub(crate) struct ColumnFile {
@@ -37,13 +34,8 @@ pub(crate) struct ColumnFile {
     /// The columns of the one that is being read, and how many of its rows are left.
     open: Option<Open>,
     next_row: u64,
-}
-
-/// What the blocks of one file share.
-struct Context {
-    name: String,
-    plan: Plan,
-    policy: Arc<RowPolicy>,
+    /// Bytes of the file for each row, and who is told how many are read: columns that are not wanted are passed over.
+    shares: Shares,
 }
 
 /// The columns of a row group, features first, then the label.
@@ -65,29 +57,27 @@ struct Leaf {
     features: Vec<(usize, usize)>,
 }
 
-/// What one leaf gives of a block: features with their numbers, and rows whose lists have another length.
-#[derive(Default)]
-struct Given {
-    columns: Vec<(usize, Vec<f64>)>,
-    wrong: Vec<(usize, ReadError)>,
+/// The bytes of a file, as if each row had as many.
+struct Shares {
+    progress: Option<Arc<ReadProgress>>,
+    bytes: u64,
+    rows: u64,
 }
 
-/// Some rows of a file, column after column; NaN for missing cells.
-pub(crate) struct ColumnBlock {
-    context: Arc<Context>,
-    columns: Vec<Vec<f64>>,
-    /// Rows that cannot be read, whatever is done about missing cells.
-    wrong: BTreeMap<usize, ReadError>,
-    /// Whether all cells are finite numbers.
-    sound: bool,
-    labels: Option<(LabelCodes, Vec<Option<u32>>)>,
-    length: usize,
-    first_row: u64,
+impl Shares {
+    /// Some rows are read, behind those before.
+    fn tell(&self, before: u64, rows: u64) {
+        let up_to = |row: u64| u128::from(self.bytes) * u128::from(row) / u128::from(self.rows.max(1));
+        if let Some(progress) = &self.progress {
+            progress.add((up_to(before + rows) - up_to(before)) as u64);
+        }
+    }
 }
 
 impl ColumnFile {
     pub(crate) fn open(source: Source, options: &ReadOptions, keeps_gaps: bool) -> Result<Self, ReadError> {
-        let name = source.name.clone();
+        let (name, progress) = (source.name.clone(), source.progress.clone());
+        let bytes = source.size().unwrap_or(0);
         let file = source.into_file()?;
         let file = Positioned::new(file).map_err(|error| ReadError::read(&name, error))?;
         let file = guarded(&name, || SerializedFileReader::new(file))?;
@@ -96,7 +86,9 @@ impl ColumnFile {
         let Layout { fields, plan, note } = found?;
         let policy = Arc::new(RowPolicy::new(&name, "row", &plan, options, keeps_gaps));
         let context = Arc::new(Context { name, plan, policy });
+        let rows = u64::try_from(file.metadata().file_metadata().num_rows()).unwrap_or(0);
         Ok(Self {
+            shares: Shares { progress, bytes, rows },
             context,
             notes: note.into_iter().collect(),
             file,
@@ -140,8 +132,7 @@ impl ColumnFile {
 
     /// The next block; `None` at the end.
     pub(crate) fn next_block(&mut self) -> Result<Option<ColumnBlock>, ReadError> {
-        let d = self.context.plan.features.len();
-        let most = (CELLS / d).clamp(512, 1 << 16);
+        let most = most_rows(self.context.plan.features.len());
         while self.open.as_ref().is_none_or(|open| open.left == 0) {
             if self.group == self.file.num_row_groups() {
                 return Ok(None);
@@ -157,27 +148,15 @@ impl ColumnFile {
         let given: Result<Vec<(Given, bool)>, ReadError> = open
             .columns
             .par_iter_mut()
-            .map(|leaf| {
-                let given = leaf.read(&context, first_row, length)?;
-                // Here, while they are in the cache; without a branch, several numbers at a time.
-                let sound = |numbers: &Vec<f64>| numbers.iter().fold(true, |sound, x| sound & x.is_finite());
-                let sound = given.columns.iter().all(|column| sound(&column.1));
-                Ok((given, sound))
-            })
+            .map(|leaf| leaf.read(&context, first_row, length).map(Given::checked))
             .collect();
         let labels = match &mut open.label {
             Some((reader, kind)) => Some(labels(&context, reader, *kind, length)?),
             None => None,
         };
+        self.shares.tell(self.next_row - 1, length as u64);
         self.next_row += length as u64;
-        let (mut columns, mut wrong, mut sound) = (vec![Vec::new(); d], BTreeMap::new(), true);
-        for (given, whole) in given? {
-            given.columns.into_iter().for_each(|(slot, numbers)| columns[slot] = numbers);
-            wrong.extend(given.wrong);
-            sound &= whole;
-        }
-        sound &= wrong.is_empty();
-        Ok(Some(ColumnBlock { context, columns, wrong, sound, labels, length, first_row }))
+        Ok(Some(ColumnBlock::of(context, given?, labels, length, first_row)))
     }
 
     fn open_group(&self) -> Result<Open, ReadError> {
@@ -257,13 +236,7 @@ impl Leaf {
         let mut wrong = Vec::new();
         for (row, seen) in lists.into_iter().enumerate() {
             if let Some(seen) = seen.filter(|&seen| seen != list.width) {
-                let place = at_column(&context.name, "row", first_row + row as u64, name);
-                let message = format!("a list of {seen} values, where the first list has {}", list.width);
-                let hint = format!(
-                    "all lists must have one length; else leave the column out with --ignore {}",
-                    shell(name)
-                );
-                wrong.push((row, ReadError::new(place, message).hint(hint)));
+                wrong.push((row, other_length(context, first_row + row as u64, name, seen, list.width)));
             }
         }
         let columns = self.features.iter().map(|feature| feature.0).zip(columns).collect();
@@ -271,73 +244,12 @@ impl Leaf {
     }
 }
 
-impl ColumnBlock {
-    /// Checks all cells; rows that are bad or to be dropped are taken out.
-    pub(crate) fn parse(self, most_bad: Option<u64>) -> Result<Block, ReadError> {
-        let Self { context, mut columns, mut wrong, sound, labels, length, first_row } = self;
-        let mut block = Block::new(columns.len(), labels.is_some());
-        block.tally.records = length as u64;
-        let mut kept = vec![true; length];
-        if !sound || labels.as_ref().is_some_and(has_bad_labels) {
-            let mut row = vec![0.0; columns.len()];
-            for (i, kept) in kept.iter_mut().enumerate() {
-                row.iter_mut().zip(&columns).for_each(|(cell, column)| *cell = column[i]);
-                let label = match &labels {
-                    None => RowLabel::Unread,
-                    Some((coded, codes)) => codes[i]
-                        .map_or(RowLabel::Missing, |code| RowLabel::Present(&coded.names[code as usize])),
-                };
-                let outcome = match wrong.remove(&i) {
-                    Some(error) => Err(error),
-                    None => check_row(&context.policy, &mut row, first_row + i as u64, label, &mut block),
-                };
-                *kept = match outcome {
-                    Ok(kept) => kept,
-                    Err(error) => block.tally.skip(error, most_bad).map(|()| false)?,
-                };
-                row.iter().zip(&mut columns).for_each(|(cell, column)| column[i] = *cell);
-            }
-            for column in &mut columns {
-                let mut keep = kept.iter();
-                column.retain(|_| keep.next() == Some(&true));
-            }
-        }
-        if let Some((mut coded, codes)) = labels {
-            let codes = codes.into_iter().zip(&kept).filter(|(_, kept)| **kept);
-            coded.codes = codes.filter_map(|(code, _)| code).collect();
-            block.labels = Some(coded);
-        }
-        block.positions = (0..length as u32).filter(|&row| kept[row as usize]).collect();
-        block.cells = Cells::Columns(columns.concat());
-        Ok(block)
-    }
-}
-
-/// Whether some label is missing or infinite.
-fn has_bad_labels((coded, codes): &(LabelCodes, Vec<Option<u32>>)) -> bool {
-    codes.contains(&None) || coded.names.iter().any(|name| is_infinity(name.as_bytes()))
-}
-
-/// Whether a row is kept; missing cells are filled in if so asked.
-fn check_row(
-    policy: &RowPolicy,
-    row: &mut [f64],
-    position: u64,
-    label: RowLabel<'_>,
-    block: &mut Block,
-) -> Result<bool, ReadError> {
-    if let Some(slot) = row.iter().position(|cell| cell.is_infinite()) {
-        return Err(policy.infinite_cell(position, slot, row[slot]));
-    }
-    policy.check(row, position, label, &mut block.tally)
-}
-
 fn labels(
     context: &Context,
     reader: &mut ColumnReader,
     kind: Kind,
     length: usize,
-) -> Result<(LabelCodes, Vec<Option<u32>>), ReadError> {
+) -> Result<CodedLabels, ReadError> {
     let (mut coded, mut codes) = (LabelCodes::default(), Vec::with_capacity(length));
     guarded(&context.name, || {
         read_values(reader, kind, length, &mut |value| {

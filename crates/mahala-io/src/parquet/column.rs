@@ -6,7 +6,7 @@ use parquet::data_type::{ByteArray, DataType, DoubleType, FixedLenByteArray};
 use parquet::errors::Result;
 use parquet::schema::types::ColumnDescriptor;
 
-use crate::scalar::{Scalar, half};
+use crate::scalar::{Scalar, decimal, half};
 
 /// What the values of a column mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,17 +205,6 @@ fn drain<T: DataType>(
         left = left.saturating_sub(records);
     }
     Ok(())
-}
-
-fn decimal(integer: i128, scale: i32) -> Scalar<'static> {
-    // Whole numbers keep all their digits.
-    let unit = u32::try_from(scale).ok().and_then(|scale| 10_i128.checked_pow(scale));
-    if let Some(unit) = unit
-        && integer % unit == 0
-    {
-        return Scalar::Int(integer / unit);
-    }
-    Scalar::Double(integer as f64 / 10.0_f64.powi(scale))
 }
 
 /// An integer of more than 128 bits, to the nearest few units in the last place.

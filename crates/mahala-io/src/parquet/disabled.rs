@@ -6,7 +6,7 @@ pub(crate) mod blocks {
     use std::path::Path;
     use std::sync::Arc;
 
-    use crate::block::Block;
+    use crate::column_block::ColumnBlock;
     use crate::error::ReadError;
     use crate::missing::RowPolicy;
     use crate::options::ReadOptions;
@@ -15,12 +15,12 @@ pub(crate) mod blocks {
     /// No file.
     pub(crate) struct ColumnFile {
         pub(crate) notes: Vec<String>,
-        never: ColumnBlock,
+        never: Never,
     }
 
-    /// No block.
+    /// No value.
     #[derive(Clone, Copy)]
-    pub(crate) enum ColumnBlock {}
+    enum Never {}
 
     impl ColumnFile {
         pub(crate) fn open(source: Source, _: &ReadOptions, _: bool) -> Result<Self, ReadError> {
@@ -49,12 +49,6 @@ pub(crate) mod blocks {
 
         pub(crate) fn next_block(&mut self) -> Result<Option<ColumnBlock>, ReadError> {
             match self.never {}
-        }
-    }
-
-    impl ColumnBlock {
-        pub(crate) fn parse(self, _: Option<u64>) -> Result<Block, ReadError> {
-            match self {}
         }
     }
 

@@ -58,7 +58,7 @@ pub(crate) fn width(file: &dyn FileReader, leaf: usize, kind: Kind, levels: Leve
     for group in 0..file.num_row_groups() {
         let group = file.get_row_group(group)?;
         let (rows, values) = (group.metadata().num_rows(), group.metadata().column(leaf).num_values());
-        if values > rows.saturating_mul(LONGEST_LIST as i64) {
+        if values > rows.saturating_mul(i64::from(LONGEST_LIST)) {
             let message =
                 format!("{values} values for {rows} rows: lists of more than {LONGEST_LIST} are no rows");
             return Err(ParquetError::General(message));

@@ -11,14 +11,11 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
 
 use crate::columns::{Columns, Plan, plan};
-use crate::error::{ReadError, shell};
-use crate::fields::{FieldShape, in_terms_of_columns};
+use crate::error::ReadError;
+use crate::fields::{FieldShape, in_terms_of_columns, leave_out_index, unfit};
 use crate::options::ReadOptions;
 use crate::parquet::column::Kind;
 use crate::parquet::lists::{List, levels, width};
-
-/// The name under which pandas stores row labels that are not simply counted.
-const PANDAS_INDEX: &str = "__index_level_0__";
 
 /// The columns of a file, and the part each plays.
 pub(crate) struct Layout {
@@ -35,11 +32,10 @@ pub(crate) fn layout(name: &str, file: &dyn FileReader, options: &ReadOptions) -
     let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
     let shapes: Vec<&FieldShape> = roots.iter().map(|root| &root.shape).collect();
     let mut options = in_terms_of_columns(name, &shapes, options)?;
-    let skips_index = leave_out_index(&names, &mut options);
+    let note = leave_out_index(&names, &mut options);
     let plan = plan(name, &Columns::named(names), &options)?;
     check_kinds(name, &fields, &plan)?;
     check_compression(name, file.metadata(), &fields, &plan)?;
-    let note = skips_index.then(|| format!("column '{PANDAS_INDEX}', the row labels of pandas, is left out"));
     Ok(Layout { fields, plan, note })
 }
 
@@ -92,19 +88,6 @@ fn roots(file: &dyn FileReader) -> Result<Vec<Root>, ParquetError> {
     Ok(roots)
 }
 
-/// Row labels are not features; they are kept only if the user or the model names them.
-fn leave_out_index(names: &[String], options: &mut ReadOptions) -> bool {
-    let present = names.iter().any(|name| name == PANDAS_INDEX);
-    let leave_out = present
-        && names.len() > 1
-        && options.features.is_none()
-        && !options.mentions(PANDAS_INDEX.as_bytes());
-    if leave_out {
-        options.ignore.extend(PANDAS_INDEX.parse());
-    }
-    leave_out
-}
-
 fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), ReadError> {
     let label = plan.label.map(|j| (j, true));
     for (j, is_label) in plan.features.iter().map(|&j| (j, false)).chain(label) {
@@ -116,13 +99,7 @@ fn check_kinds(source: &str, fields: &[Field], plan: &Plan) -> Result<(), ReadEr
                 None => continue,
             },
         };
-        let message = format!("column '{}' {what}, not numbers", field.name);
-        let name = shell(&field.name);
-        return Err(ReadError::new(source, message).hint(if is_label {
-            "labels may be text, integers, numbers or booleans".to_owned()
-        } else {
-            format!("leave it out with --ignore {name}, or, if it is the label, --label {name}")
-        }));
+        return Err(unfit(source, &field.name, what, is_label));
     }
     Ok(())
 }

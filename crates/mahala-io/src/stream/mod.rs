@@ -17,7 +17,9 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::arrow::blocks::ArrowFile;
 use crate::block::Block;
+use crate::column_block::ColumnBlock;
 use crate::csv::blocks::{TextBlock, TextFile};
 use crate::csv::header_only;
 use crate::decimal_mark::DecimalMarks;
@@ -28,7 +30,8 @@ use crate::jsonl::blocks::{LineBlock, LineFile};
 use crate::missing::{RowPolicy, Tally};
 use crate::npy::blocks::{ArrayBlock, ArrayFile};
 use crate::options::{Format, Missing, ReadOptions};
-use crate::parquet::blocks::{ColumnBlock, ColumnFile};
+use crate::parquet::blocks::ColumnFile;
+use crate::progress::ReadProgress;
 use crate::source::Source;
 use crate::table::Table;
 use crate::table_builder::{TableBuilder, check_rows};
@@ -59,6 +62,7 @@ enum File {
     Lines(LineFile),
     Columns(Box<ColumnFile>),
     Array(Box<ArrayFile>),
+    Arrow(Box<ArrowFile>),
 }
 
 /// A block as it is cut from a file, to be parsed by any thread.
@@ -81,14 +85,17 @@ impl Stream {
             return Err(ReadError::new(source, "the means of columns are known only at the end of a stream")
                 .hint("--missing drop or --missing zero"));
         }
-        let mut rest: VecDeque<PathBuf> = expand(path)?.into();
+        let files = expand(path)?;
+        let mut options = options.clone();
+        options.progress.get_or_insert_default().begin(&files);
+        let mut rest: VecDeque<PathBuf> = files.into();
         let Some(first) = rest.pop_front() else {
             return Err(ReadError::new(source, "there is no file"));
         };
-        let opened = Source::open(&first)?;
-        let format = find_format(&first, &opened, options)?;
-        let current = File::open(opened, format, options, false)?;
-        Self::start(source, (path, &first), current, rest, options, false)
+        let opened = Source::open(&first, options.progress.as_ref())?;
+        let format = find_format(&first, &opened, &options)?;
+        let current = File::open(opened, format, &options, false)?;
+        Self::start(source, (path, &first), current, rest, &options, false)
     }
 
     /// The stream of one file of which all rows become a table.
@@ -138,7 +145,8 @@ impl Stream {
         if !self.can_be_read_twice() {
             return Ok(None);
         }
-        Self::open(&self.path, &self.options).map(Some)
+        // Each tells its own progress.
+        Self::open(&self.path, &ReadOptions { progress: None, ..self.options.clone() }).map(Some)
     }
 
     /// Whether the rows are in files, rather than in a pipe.
@@ -179,6 +187,11 @@ impl Stream {
     /// Whether all features, in the files opened so far, have single or half precision.
     pub fn is_single(&self) -> bool {
         self.single
+    }
+
+    /// How far reading is, for whoever shows it.
+    pub fn progress(&self) -> Arc<ReadProgress> {
+        self.options.progress.clone().unwrap_or_default()
     }
 
     /// What the user should hear, once all has been read.
@@ -235,13 +248,14 @@ impl Stream {
                 Some(File::Lines(file)) => file.next_block()?.map(Raw::Lines),
                 Some(File::Columns(file)) => file.next_block()?.map(|block| Raw::Columns(Box::new(block))),
                 Some(File::Array(file)) => file.next_block()?.map(Raw::Array),
+                Some(File::Arrow(file)) => file.next_block()?.map(|block| Raw::Columns(Box::new(block))),
             };
             if raw.is_some() {
                 return Ok(raw);
             }
             self.current = None;
             if let Some(path) = self.rest.pop_front() {
-                let source = Source::open(&path)?;
+                let source = Source::open(&path, self.options.progress.as_ref())?;
                 let format = find_format(&path, &source, &self.options)?;
                 self.enter(File::open(source, format, &self.options, self.table)?)?;
             }
@@ -302,6 +316,7 @@ impl File {
         match format {
             Format::Csv => text(options.delimiter, source),
             Format::Tsv => text(options.delimiter.or(Some(b'\t')), source),
+            Format::Arrow => ArrowFile::open(source, options, table).map(|file| Self::Arrow(Box::new(file))),
             Format::Jsonl => LineFile::open(source, options, table).map(Self::Lines),
             Format::Parquet => {
                 ColumnFile::open(source, options, table).map(|file| Self::Columns(Box::new(file)))
@@ -309,7 +324,7 @@ impl File {
             Format::Npy => ArrayFile::open(source, options, table).map(|file| Self::Array(Box::new(file))),
             Format::Npz | Format::Libsvm => {
                 let message =
-                    "a table can be read in a stream from CSV, TSV, JSON Lines, NPY and Parquet files";
+                    "a table can be read in a stream from CSV, TSV, JSON Lines, NPY, Parquet and Arrow files";
                 Err(ReadError::new(source.name, message).hint("leave --stream out, or convert the file"))
             }
         }
@@ -321,6 +336,7 @@ impl File {
             Self::Lines(file) => file.policy(),
             Self::Columns(file) => file.policy(),
             Self::Array(file) => file.policy(),
+            Self::Arrow(file) => file.policy(),
         }
     }
 
@@ -330,6 +346,7 @@ impl File {
             Self::Lines(file) => file.name(),
             Self::Columns(file) => file.name(),
             Self::Array(file) => file.name(),
+            Self::Arrow(file) => file.name(),
         }
     }
 
@@ -339,6 +356,7 @@ impl File {
             Self::Lines(file) => file.names(),
             Self::Columns(file) => file.names(),
             Self::Array(file) => file.names(),
+            Self::Arrow(file) => file.names(),
         }
     }
 
@@ -346,6 +364,7 @@ impl File {
         match self {
             Self::Text(file) => file.notes.clone(),
             Self::Columns(file) => file.notes.clone(),
+            Self::Arrow(file) => file.notes.clone(),
             Self::Lines(_) | Self::Array(_) => Vec::new(),
         }
     }
@@ -356,13 +375,14 @@ impl File {
             Self::Text(_) | Self::Lines(_) => false,
             Self::Columns(file) => file.is_single(),
             Self::Array(file) => file.is_single(),
+            Self::Arrow(file) => file.is_single(),
         }
     }
 
     /// The number of rows that the file says it has.
     fn rows(&self) -> Option<usize> {
         match self {
-            Self::Text(_) | Self::Lines(_) => None,
+            Self::Text(_) | Self::Lines(_) | Self::Arrow(_) => None,
             Self::Columns(file) => file.rows(),
             Self::Array(file) => Some(file.rows()),
         }
@@ -391,6 +411,8 @@ pub fn estimated_bytes(path: &Path, options: &ReadOptions) -> Option<u64> {
             Format::Npy => crate::npy::cells(&path)?.saturating_mul(8),
             // Cells of text have up to 32 characters, with what separates them; compressed ones fewer.
             Format::Csv | Format::Tsv => size / 4,
+            // Numbers as they are, or packed.
+            Format::Arrow => size,
             // Keys stand before the cells.
             Format::Jsonl => size / 8,
             Format::Parquet => crate::parquet::blocks::cells(&path)?.saturating_mul(8),

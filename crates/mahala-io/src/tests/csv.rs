@@ -56,7 +56,8 @@ fn a_header_can_be_denied() {
     assert_eq!(
         refusal("a.csv", "x,y\n1,2\n", &options),
         "a.csv, line 1, column 'f1': \"x\" is not a number\n\
-         hint: leave the column out with --ignore f1, or, if it is the label, --label f1"
+         hint: leave the column out with --ignore f1, or, if it is the label, --label f1\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies"
     );
 }
 
@@ -136,7 +137,8 @@ fn a_column_of_text_is_refused_or_left_out() {
     assert_eq!(
         refusal("a.csv", text, &plain()),
         "a.csv, line 2, column 'kind': \"a\" is not a number\n\
-         hint: leave the column out with --ignore kind, or, if it is the label, --label kind"
+         hint: leave the column out with --ignore kind, or, if it is the label, --label kind\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies"
     );
     assert_eq!(read("a.csv", text, &ignoring("kind")).names, ["x"]);
 }

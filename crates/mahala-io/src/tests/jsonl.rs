@@ -1,5 +1,7 @@
 //! JSON Lines: what is read, and what is refused with its line.
 
+#![allow(clippy::format_collect, reason = "small texts read best where they are made")]
+
 use super::{
     Missing, ReadOptions, gzip, ignoring, labelled, labels, plain, read, refusal, try_read, wanting, with,
 };
@@ -100,7 +102,8 @@ fn values_that_are_no_numbers_are_refused_with_place_and_remedy() {
     assert_eq!(
         refusal("a.jsonl", "{\"name\":\"Ann\",\"b\":1}\n", &plain()),
         "a.jsonl, line 1, column 'name': \"Ann\" is not a number\n\
-         hint: leave the column out with --ignore name, or, if it is the label, --label name"
+         hint: leave the column out with --ignore name, or, if it is the label, --label name\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies"
     );
     assert_eq!(
         read(

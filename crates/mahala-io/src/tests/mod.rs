@@ -1,5 +1,6 @@
 //! Files that are read, and what is said about those that cannot be.
 
+mod arrow;
 mod columns;
 mod csv;
 mod jsonl;
@@ -9,6 +10,7 @@ mod npy;
 mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod progress;
 mod record;
 mod source;
 

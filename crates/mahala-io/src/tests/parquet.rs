@@ -100,7 +100,8 @@ fn text_is_no_feature_but_may_be_there_beside_the_features_of_a_model() {
     assert_eq!(
         refusal("a.parquet", &bytes, &plain()),
         "a.parquet: column 'kind' has text, not numbers\n\
-         hint: leave it out with --ignore kind, or, if it is the label, --label kind"
+         hint: leave it out with --ignore kind, or, if it is the label, --label kind\n\
+         hint: to learn from its categories, write a column of 0 and 1 for each, e.g. with pandas.get_dummies"
     );
     let table = read("a.parquet", &bytes, &wanting(&["i", "x"]));
     assert_eq!(table.rows[..4], [-1.0, 1.5, 2.0, 2.5]);

@@ -17,6 +17,8 @@ fn names_tell_formats() {
         ("a.svm", Format::Libsvm),
         ("a.libsvm.gz", Format::Libsvm),
         ("a.parquet", Format::Parquet),
+        ("a.arrow", Format::Arrow),
+        ("a.feather", Format::Arrow),
         ("a.jsonl", Format::Jsonl),
         ("a.ndjson.gz", Format::Jsonl),
         ("a.json", Format::Jsonl),
@@ -72,7 +74,7 @@ fn directories_and_absent_files_are_refused_in_words() {
     assert_eq!(
         message(&inner),
         "folder: the folder has no tables: it is empty\n\
-         hint: files of a folder must end with .csv, .tsv, .txt, .parquet or .jsonl, or with .gz or .zst after that"
+         hint: files of a folder must end with .csv, .tsv, .txt, .parquet, .arrow or .jsonl, or with .gz or .zst after that"
     );
     let absent = directory.path().join("absent.csv");
     assert_eq!(message(&absent), "absent.csv: there is no such file");

@@ -20,8 +20,8 @@ use mahala::metric::best_threshold;
 use mahala::neighbors::Neighbors;
 use mahala::pairs::Pairs;
 use mahala::{Knn, Labels, Metric, Model, Rows};
-use mahala_io::Table;
 use mahala_io::tuples::{read_quadruplets, read_triplets};
+use mahala_io::{ColumnRef, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -188,7 +188,7 @@ fn means_among_themselves(
         compared("R²", r2(&learned), r2(&plain)),
         compared("RMSE", learned.errors.rmse(), plain.errors.rmse()),
     ];
-    let verdict = verdict_over_rows(args, plain.of_rows, learned.of_rows)?;
+    let verdict = verdict_over_rows(args, model, plain.of_rows, learned.of_rows)?;
     Ok((both, verdict.map(|verdict| verdict.of_measure(Measure::Squares))))
 }
 
@@ -208,11 +208,16 @@ fn among_themselves(
         model: share(&learned),
         plain: share(&plain),
     };
-    Ok((compared, verdict_over_rows(args, plain, learned)?))
+    Ok((compared, verdict_over_rows(args, model, plain, learned)?))
 }
 
 /// The verdict over rows with a loss each, under the plain distance and under the model.
-fn verdict_over_rows(args: &Evaluate, plain: Vec<f64>, learned: Vec<f64>) -> Result<Option<Verdict>> {
+fn verdict_over_rows(
+    args: &Evaluate,
+    model: &Model,
+    plain: Vec<f64>,
+    learned: Vec<f64>,
+) -> Result<Option<Verdict>> {
     let tested: Vec<usize> = (0..plain.len()).collect();
     let outcome = |method: Method, name: &str, wrong: Vec<f64>| Outcome {
         wrong: Some(wrong),
@@ -221,10 +226,25 @@ fn verdict_over_rows(args: &Evaluate, plain: Vec<f64>, learned: Vec<f64>) -> Res
     let outcomes =
         [outcome(Method::Euclidean, "euclidean", plain), outcome(Method::Gmml, "the model", learned)];
     let groups = match &args.target.groups {
-        Some(column) => args.input.read_grouped(args.data(), args.target.labels_in(), Some(column))?.1,
+        Some(column) => groups(args, model, column, tested.len())?,
         None => None,
     };
     Ok(Verdict::of(&outcomes, &Over::Units(groups.as_ref(), &tested)))
+}
+
+/// The group of each row, from a column beside those that the model wants.
+fn groups(args: &Evaluate, model: &Model, column: &ColumnRef, rows: usize) -> Result<Option<Labels>> {
+    if args.data().as_os_str() == "-" {
+        bail!("--groups reads the input twice, and standard input can be read once\nhint: give a file");
+    }
+    let table = args.input.for_model(args.by_position).read_groups_for(model, args.data(), column)?;
+    if table.n != rows {
+        bail!(
+            "{} has rows without a label, or without a group\nhint: fill them in, or drop those rows",
+            table.source
+        );
+    }
+    Ok(table.labels.map(Labels::new))
 }
 
 /// 1 for each row that the vote of its nearest others puts into a wrong class.

@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Predict) -> Result<()> {
         (score, table.labels.is_some(), writer)
     } else {
         let mut stream = input.stream_for(&model, &args.data, in_stream(args.id.as_ref(), truths)?)?;
-        let progress = Bar::spinner(&format!("predicting {}", stream.source));
+        let progress = Bar::reading(&format!("predicting {}", stream.source), stream.progress());
         let mut writer = output.map(writer).transpose()?;
         let mut score = Score::default();
         let of_block =
