@@ -41,7 +41,7 @@ pub use member::{Form, Member};
 pub use report::{Report, Trial};
 
 use crate::data::Embeddings;
-use crate::embeddings::choose::choose;
+use crate::embeddings::choose::{PASSES, PASSES_OF_UNSEEN, choose};
 use crate::embeddings::clicks::{Clicks, distinct, most_relevant};
 use crate::embeddings::family::Family;
 use crate::embeddings::source::{LabelledRows, MarkedPairs, Source, Wanted};
@@ -240,7 +240,9 @@ impl Adapter {
             let most = self.n_components.unwrap_or(d);
             let sizes: Vec<usize> =
                 [16, 8, 4, 2].map(|part| d / part).into_iter().filter(|&s| s > 1 && s < most).collect();
-            let wanted = Wanted { criterion, guard, similarity: self.similarity };
+            let unseen = matches!(source, Source::Labels(_)) && self.classes == Classes::Unseen;
+            let passes = if unseen { PASSES_OF_UNSEEN } else { PASSES };
+            let wanted = Wanted { criterion, guard, passes, similarity: self.similarity };
             let report = choose(source, wanted, names, self.n_components, &sizes, self.seed, progress)?;
             (report.chosen, Some(report))
         };

@@ -32,7 +32,15 @@ pub(crate) enum Source<'a> {
 pub(crate) struct Wanted {
     pub criterion: Measure,
     pub guard: Measure,
+    pub passes: Passes,
     pub similarity: Similarity,
+}
+
+/// Which loss in the guard is let pass: a share, and so many standard errors of the paired difference.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Passes {
+    pub loss: f64,
+    pub errors: f64,
 }
 
 /// The tables of a fold to be mapped, and what is known of them.
