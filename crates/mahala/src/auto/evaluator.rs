@@ -39,8 +39,8 @@ pub(crate) struct TrainingSums<'a> {
     null: Option<Arc<NullDirections>>,
     /// The leading directions of pencils seen so far.
     pencils: Mutex<Vec<Arc<(PencilOf, Solution)>>>,
-    /// Paths solved so far.
-    paths: SolvedPaths,
+    /// Paths solved so far, where many recipes are followed.
+    paths: Option<SolvedPaths>,
 }
 
 /// Which directions of which pencil.
@@ -102,13 +102,18 @@ impl<'a> TrainingSums<'a> {
             scatter,
             parts,
             pencils: Mutex::default(),
-            paths: SolvedPaths::default(),
+            paths: None,
         })
     }
 
     /// For trials: small eigenvalues need no relative accuracy.
     pub(crate) fn for_trials(self, judge: Judge) -> Self {
-        Self { trial: true, ..self.judged_by(judge) }
+        Self { trial: true, ..self.judged_by(judge).for_many_recipes() }
+    }
+
+    /// What recipes have in common is solved once.
+    pub(crate) fn for_many_recipes(self) -> Self {
+        Self { paths: Some(SolvedPaths::default()), ..self }
     }
 
     /// Neighbours of rounds are searched as this judge sees rows.
@@ -176,17 +181,21 @@ impl<'a> TrainingSums<'a> {
     pub(crate) fn follow(&self, recipe: &Recipe) -> Result<(Frame, Arc<Weighting>, f64)> {
         let frame = self.frame(recipe)?;
         let columns = self.data.columns();
-        let (mut path, solved) = if let Some(known) = self.paths.longest(recipe) {
+        let keep = |rounds: usize, path: &Arc<Weighting>| {
+            self.paths.iter().for_each(|paths| paths.keep(recipe, rounds, path, columns));
+        };
+        let known = self.paths.as_ref().and_then(|paths| paths.longest(recipe));
+        let (mut path, solved) = if let Some(known) = known {
             known
         } else {
             let first = Arc::new(frame.first(recipe, columns)?);
-            self.paths.keep(recipe, 0, &first, columns);
+            keep(0, &first);
             (first, 0)
         };
         for (done, round) in recipe.rounds.iter().enumerate().skip(solved) {
             let t = recipe.t_after(done);
             path = Arc::new(frame.neighborhood(&path, t, round.neighbors, recipe.regularization())?);
-            self.paths.keep(recipe, done + 1, &path, columns);
+            keep(done + 1, &path);
         }
         Ok((frame, path, recipe.t_after(recipe.rounds.len())))
     }

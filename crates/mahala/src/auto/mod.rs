@@ -292,7 +292,7 @@ impl Auto {
             (splits, _) => splits.clone(),
         };
         // What no fold could learn from is told of all rows.
-        let training = TrainingSums::of(data, groups)?.judged_by(self.judge());
+        let training = TrainingSums::of(data, groups)?.judged_by(self.judge()).for_many_recipes();
         let folds = self.divide(&part, part_groups.as_ref(), splits.as_ref())?;
         let mut budget = Budget::of(self, &part);
         if self.kernels {

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn what_was_followed_before_changes_no_bit() {
         let data = made();
-        let shared = TrainingSums::of(&data, None).unwrap();
+        let shared = TrainingSums::of(&data, None).unwrap().for_many_recipes();
         let recipes = [
             with_rounds(0.5, &[]),
             with_rounds(0.3, &[]),

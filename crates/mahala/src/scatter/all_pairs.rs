@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::scatter::class_moments::ClassMoments;
 use crate::scatter::column_scaling::{Units, column_peaks};
 use crate::scatter::moments::{Moments, first_not_finite};
-use crate::scatter::totals::Totals;
+use crate::scatter::totals::{PairSum, Totals};
 use crate::scatter::{PairCount, Scatter};
 use faer::{MatRef, Par};
 use mahala_kernels::blas::syrk::{BLOCK, Block};
@@ -208,7 +208,7 @@ impl Pooled {
         par: Par,
     ) -> Self {
         let d = rows.ncols();
-        let (mut totals, mut classes) = (Totals::new(d), vec![(0, Vec::new()); order.sizes.len()]);
+        let (mut s, mut classes) = (PairSum::new(d), vec![(0, Vec::new()); order.sizes.len()]);
         let (mut pooled, mut block) = (ClassMoments::new("", d), Block::new(d, run.len()));
         let members = order.members(run.clone());
         let present: Vec<usize> = (0..members.len()).filter(|&class| !members[class].is_empty()).collect();
@@ -220,10 +220,10 @@ impl Pooled {
             }
             classes[class] = (pooled.rows, pooled.mean.clone());
             let next = present.get(k + 1).map_or(0.0, |&next| order.sizes[next]);
-            totals.s.add(order.sizes[class] - next, pooled.scatter());
+            s.add(order.sizes[class] - next, pooled.scatter());
         }
-        totals.d.matrix = pooled.scatter;
-        Self { totals, classes }
+        let d = PairSum { matrix: pooled.scatter, count: PairCount::default() };
+        Self { totals: Totals { s, d }, classes }
     }
 
     /// Merges another run. A class in both adds one more row: the step between the two means (see

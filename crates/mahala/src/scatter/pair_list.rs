@@ -26,8 +26,9 @@ const LONG: usize = 16_000_000;
 /// The sums over similar and over dissimilar pairs.
 pub(super) fn sums_of_differences(tables: [&Rows; 2], pairs: &[Pair], units: &Units) -> Totals {
     let n = units.exponents().len();
-    // Wide sums are parallel within their products; sixteen of them would take much memory.
-    let narrow = matches!(parallelism(n), Par::Seq);
+    // Wide sums are parallel within their products. Those of the pieces take no more memory than the list.
+    let narrow =
+        matches!(parallelism(n), Par::Seq) && 2 * PIECES * n * n * size_of::<f64>() <= size_of_val(pairs);
     let work = pairs.len().saturating_mul(n * n);
     if !narrow || work < LONG {
         // Small sums are too cheap for a second thread, or for a block of their own.
@@ -124,7 +125,7 @@ mod tests {
         let mut random = Random::new(7, 0);
         let mut up_to = |n: f64| (n * random.uniform()) as usize;
         // The last list is long: it is summed in pieces.
-        for (columns, count) in [(3, 1), (3, 5000), (70, 1300), (70, 3301)] {
+        for (columns, count) in [(3, 1), (3, 5000), (70, 1300), (20, 45_000)] {
             let values: Vec<f64> = (0..40 * columns).map(|_| up_to(9.0) as f64).collect();
             let rows = Rows::new(values, columns).unwrap();
             let mut pair = |i: usize| Pair {
@@ -146,7 +147,10 @@ mod tests {
                         |pair: &Pair, j: usize| rows.row(pair.first)[j] - rows.row(pair.second)[j];
                     let plain: f64 =
                         kind().map(|pair| pair.weight * difference(pair, i) * difference(pair, j)).sum();
-                    assert!((sum.matrix[(i, j)] - plain).abs() < 1e-9, "{columns} columns: {i}, {j}");
+                    assert!(
+                        (sum.matrix[(i, j)] - plain).abs() < 1e-9 * plain.abs().max(1.0),
+                        "{columns} columns: {i}, {j}"
+                    );
                 }
             }
         }
