@@ -236,6 +236,8 @@ INTERRUPTED = """
 import os, signal, threading
 import numpy as np
 from mahala import AutoGMML, progress
+# A parent may have left it ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(3000, 60)), np.arange(3000) % 7
 presses = iter([None, None])
