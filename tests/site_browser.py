@@ -91,12 +91,12 @@ def the_search_finds(word):
         page.value("document.querySelector('[data-md-toggle=search]').click()")
         page.value("document.querySelector('.md-search__input').focus()")
         page.call("Input.insertText", text=word)
-        for _ in range(100):
+        for _ in range(600):
             time.sleep(0.1)
             found = page.value("[...document.querySelectorAll('.md-search-result__link')].map(a => a.href)")
             if found:
                 return [] if len(found) >= 3 else [f"only {found}"]
-    return ["nothing within ten seconds"]
+    return ["nothing within a minute"]
 
 
 main()

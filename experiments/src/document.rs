@@ -90,7 +90,7 @@ impl Table {
             let mut tags = std::iter::once("th").chain(std::iter::repeat("td"));
             let cell = |cell: &String| {
                 let tag = tags.next().unwrap_or("td");
-                format!("<{tag}>{}</{tag}>", inline(cell))
+                format!("<{tag}>{}</{tag}>", if tag == "td" { together(&inline(cell)) } else { inline(cell) })
             };
             format!("<tr>{}</tr>\n", cells.iter().map(cell).collect::<String>())
         };
@@ -101,6 +101,11 @@ impl Table {
             inline(&self.caption)
         )
     }
+}
+
+/// A cell that breaks before a bracket alone: a number stays with its deviation and its mark.
+fn together(cell: &str) -> String {
+    cell.replace(' ', "&nbsp;").replace("&nbsp;(", " (").replace("&nbsp;[", " [")
 }
 
 /// `code`, bold and links; everything else is plain.
@@ -152,7 +157,8 @@ figcaption,caption{color:var(--muted);font-size:.9rem;text-align:left;padding:.4
 .scroll{overflow-x:auto;margin:1rem 0}
 .long{max-height:26rem;overflow-y:auto}
 table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums}
-th,td{padding:.3rem .45rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}
+th,td{padding:.3rem .45rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:top}
+thead th{white-space:nowrap}
 th:first-child{text-align:left}
 tbody th{font-weight:600;white-space:normal}
 thead th{background:var(--head);vertical-align:bottom;position:sticky;top:0}
@@ -179,5 +185,10 @@ mod tests {
         assert_eq!(table.to_markdown(), "Errors\n\n| set | a |\n| --- | --- |\n| x | 1 |\n");
         let html = to_html("T", &[Block::Table(table)]);
         assert!(html.contains("<tr><th>x</th><td>1</td></tr>") && html.contains("<caption>Errors</caption>"));
+    }
+
+    #[test]
+    fn a_cell_breaks_before_a_bracket_alone() {
+        assert_eq!(together("8.5 ± 5.1 ▲ (3.9 ± 0.3)"), "8.5&nbsp;±&nbsp;5.1&nbsp;▲ (3.9&nbsp;±&nbsp;0.3)");
     }
 }
