@@ -75,6 +75,7 @@ pub struct Encoded {
 
 enum Content {
     Bytes(Vec<u8>),
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "Parquet alone takes whole columns"))]
     Columns(Vec<Columns>),
 }
 
